@@ -110,7 +110,7 @@ def cases() -> list[Case]:
 def tester(name: str, mpi: str) -> Case:
     """One of ScaLAPACK's testers, which compute residuals, with its packaged input."""
     folder = TESTERS / f"{mpi}-tests"
-    return Case(f"{name}.{mpi}", mpi, ("scalapack-mpi-test",), (f"./{name}",), CHECKS, folder)
+    return Case(f"{name}.{mpi}", mpi, ("scalapack-mpi-test",), (str(folder / name),), CHECKS, folder)
 
 
 def short() -> Case:

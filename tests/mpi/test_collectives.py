@@ -166,6 +166,28 @@ def test_wrong_arguments_have_the_mpi_s_own_error_class(bench: Bench) -> None:
         assert run.stdout == own.stdout
 
 
+@pytest.mark.parametrize("checked", ["0", "1"])
+def test_a_root_that_gives_one_memory_for_both_sides(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, checked: str
+) -> None:
+    """Where the MPI accepts it, the root does not leave the plan to the others; else the program ends."""
+    monkeypatch.setenv("MPIR_CVAR_COLL_ALIAS_CHECK", checked)
+    program = [bench.compile("one_memory")]
+    own = bench.run(4, program, preloaded=False)
+    assert (own.returncode == 0) == (bench.mpi.flavour == "openmpi")
+    run = bench.run(4, program, min_bytes="1", collectives="all")
+    assert (run.returncode == 0, run.stdout == "ok\n") == (own.returncode == 0, own.stdout == "ok\n")
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+@pytest.mark.parametrize("listed", ["", "all"])
+def test_after_a_failed_gather_the_program_ends_as_without(bench: Bench, ranks: int, listed: str) -> None:
+    """Messages that no rank has received neither reach the statistics nor stop MPI_Finalize."""
+    run = bench.check(ranks, "failed_gather", min_bytes="1", collectives=listed)
+    assert run.stats is not None
+    assert run.stats["not_planned"].get("MPI_Gather", 0) == (0 if listed else 1)
+
+
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_a_rank_without_memory_for_blocks_of_unequal_length(bench: Bench, ranks: int) -> None:
     bench.check(ranks, "starved_unequal", min_bytes="1", collectives="all")

@@ -1,6 +1,7 @@
 /* Rank 0 reads the environment and counts the ranks of each host; all learn the result. */
 #include "agreed.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,7 @@ static bl_config agreed;
 static uint32_t host_index;
 static MPI_Comm messages;
 static int has_messages;
+static _Atomic int has_failed_call;
 
 const bl_config *bl_agreed_config(void)
 {
@@ -22,6 +24,11 @@ uint32_t bl_host_index(void)
 MPI_Comm bl_messages(void)
 {
     return has_messages ? messages : MPI_COMM_NULL;
+}
+
+void bl_keep_messages(void)
+{
+    has_failed_call = 1;
 }
 
 /* FNV-1a: the same name gives the same number on every rank. */
@@ -111,6 +118,6 @@ void bl_agree_alone(int rank)
 
 void bl_agreed_finish(void)
 {
-    if (has_messages) bl_mpi.Comm_free(&messages);
+    if (has_messages && !has_failed_call) bl_mpi.Comm_free(&messages);
     has_messages = 0;
 }

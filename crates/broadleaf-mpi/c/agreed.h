@@ -23,5 +23,8 @@ const bl_config *bl_agreed_config(void);
 uint32_t bl_host_index(void);
 /* The duplicate of MPI_COMM_WORLD that carries all messages; MPI_COMM_NULL where nothing is planned. */
 MPI_Comm bl_messages(void);
+/* After a failed call messages may come that no rank receives. MPICH would end a program that freed their communicator,
+ * so it is kept. */
+void bl_keep_messages(void);
 
 #endif

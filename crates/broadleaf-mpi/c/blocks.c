@@ -28,14 +28,30 @@ static MPI_Aint extent_of(MPI_Datatype type)
     return bl_mpi.Type_get_extent(type, &lower, &extent) == MPI_SUCCESS ? extent : 0;
 }
 
-bl_side bl_block_of(const bl_side *side, int rank)
+static bl_side block_of(const bl_side *side, int rank, MPI_Aint stride)
 {
     bl_side block = {.data = side->data, .count = side->count, .type = side->type};
     if (side->counts.entries != NULL) block.count = (MPI_Count)bl_of_rank(side->counts, rank);
     MPI_Aint before = (MPI_Aint)rank * (MPI_Aint)side->count;
     if (side->displacements.entries != NULL) before = (MPI_Aint)bl_of_rank(side->displacements, rank);
-    block.data = (void *)((uintptr_t)side->data + (uintptr_t)(before * extent_of(side->type)));
+    block.data = (void *)((uintptr_t)side->data + (uintptr_t)(before * stride));
     return block;
+}
+
+bl_side bl_block_of(const bl_side *side, int rank)
+{
+    return block_of(side, rank, extent_of(side->type));
+}
+
+/* MPICH counts displacements in sizes of the type here, and with a count for each rank it does not compare counts. */
+int bl_is_own_block(const bl_side *one, const bl_side *all, int rank)
+{
+    MPI_Count size;
+    if (one->type != all->type || one->type == MPI_DATATYPE_NULL || one->count <= 0) return 0;
+    if (bl_mpi.Type_size_x(all->type, &size) != MPI_SUCCESS) return 0;
+    const bl_side block = block_of(all, rank, (MPI_Aint)size);
+    if (block.count == 0 || (all->counts.entries == NULL && block.count != one->count)) return 0;
+    return one->data == block.data;
 }
 
 /* One more block; 0 where all together have more bytes than a message. */

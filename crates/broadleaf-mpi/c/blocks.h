@@ -46,6 +46,8 @@ uint64_t bl_block_start(const bl_blocks *blocks, int rank);
 uint64_t bl_side_bytes(const bl_side *side);
 /* Elements of a block on a side with one for each rank, and where they are. */
 bl_side bl_block_of(const bl_side *side, int rank);
+/* Whether `one` is the rank's own block of `all`, as an MPI that refuses it finds it. */
+int bl_is_own_block(const bl_side *one, const bl_side *all, int rank);
 /* The lengths of blocks by counts of elements; 0 where there are no such blocks, or no bytes. `sizes` is filled, if it is
  * not null. */
 int bl_measure_blocks(const bl_side *side, uint64_t element, uint64_t *sizes, bl_blocks *blocks);

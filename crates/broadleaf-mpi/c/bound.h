@@ -12,15 +12,16 @@
 #endif
 
 /* Functions of every MPI of the kind: those that this library intercepts, then others. */
-#define BL_CAUGHT_CALLS(X) X(Allgather) X(Allreduce) X(Bcast) X(Gather) X(Gatherv) X(Scatter)
+#define BL_CAUGHT_CALLS(X)                                                                                            \
+    X(Allgather) X(Allreduce) X(Bcast) X(Gather) X(Gatherv) X(Reduce) X(Reduce_scatter_block) X(Scatter)
 #define BL_CALLS(X)                                                                                                  \
     X(Abort) X(Cancel) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_delete_attr) X(Comm_dup) X(Comm_free)    \
     X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_name) X(Comm_get_parent) X(Comm_group)    \
     X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Errhandler_free)          \
     X(Error_class) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x) X(Get_processor_name) X(Group_free)       \
     X(Group_size) X(Group_translate_ranks) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Lookup_name)       \
-    X(Op_commutative)                                                                                                \
-    X(Pack) X(Publish_name) X(Recv) X(Reduce_local) X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit) \
+    X(Op_commutative) X(Pack) X(Publish_name) X(Recv) X(Reduce_local)                                      \
+    X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit)                                 \
     X(Type_contiguous) X(Type_create_hindexed) X(Type_create_keyval) X(Type_create_struct) X(Type_free)              \
     X(Type_free_keyval) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                \
     X(Type_get_true_extent) X(Type_set_attr) X(Type_size) X(Type_size_x) X(Unpack) X(Wait) X(Waitany) X(Wtime)

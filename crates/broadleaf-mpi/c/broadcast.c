@@ -101,6 +101,7 @@ int bl_broadcast(const bl_call *call, uint64_t bytes, MPI_Comm comm, int *handle
     }
     *handled = 1;
     error = run_typed(private, call, bytes, handled);
+    if (error != MPI_SUCCESS) bl_keep_messages();
     if (private->times != NULL && *handled && error == MPI_SUCCESS)
         bl_times_planned(private->times, BL_BCAST, bytes, call->root, bl_clock_s() - start_s, private->session);
     return error;

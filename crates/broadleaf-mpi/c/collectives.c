@@ -171,7 +171,6 @@ static int reduce(const exchange *it, int *handled)
     const void *from = call->send.data == MPI_IN_PLACE ? call->receive.data : call->send.data;
     unsigned char *own = is_there ? NULL : malloc(blocks->all);
     unsigned char *all = is_there ? call->receive.data : own;
-    /* Not every MPI refuses one buffer for both. */
     if (all != NULL && all != from) copy_elements(all, from, blocks->all, &it->reduction);
     it->comm->transport.type = call->receive.type;
     it->comm->transport.op = call->op;
@@ -181,11 +180,6 @@ static int reduce(const exchange *it, int *handled)
         error = give(it, own + bl_block_start(blocks, block), bl_block_bytes(blocks, block));
     free(own);
     return error;
-}
-
-static int is_reduction(bl_collective collective)
-{
-    return collective == BL_REDUCE || collective == BL_ALLREDUCE || collective == BL_REDUCE_SCATTER;
 }
 
 /* Which side of the call gives the size of a block. */
@@ -198,40 +192,11 @@ static const bl_side *measured_side(const bl_exchange *call, int is_root)
     }
 }
 
-/* The elements of the longest block. */
-static MPI_Count most_elements(const bl_side *side, int ranks)
-{
-    MPI_Count most = side->count;
-    for (int rank = 0; side->counts.entries != NULL && rank < ranks; rank++) {
-        const MPI_Count count = (MPI_Count)bl_of_rank(side->counts, rank);
-        if (count < 0) return count;
-        if (count > most) most = count;
-    }
-    return most;
-}
-
-static int is_refused(const exchange *it, const bl_side *side)
-{
-    const MPI_Count most = most_elements(side, it->blocks.ranks);
-    /* Reductions access elements at the address itself, and not every MPI refuses null. */
-    if (is_reduction(it->call->collective) && side->data == NULL && most > 0) return 1;
-    return bl_is_refused(side->data, most, side->type);
-}
-
-/* Whether the MPI refuses the buffers on this rank; the call then goes to the MPI without the others. */
+/* The call then goes to the MPI without the others. */
 static int are_refused(const exchange *it, int is_root)
 {
     const bl_exchange *call = it->call;
-    const bl_side *send = &call->send, *receive = &call->receive;
-    if (call->collective == BL_SCATTER) {
-        const int receives = !is_root || receive->data != MPI_IN_PLACE;
-        return (is_root && is_refused(it, send)) || (receives && is_refused(it, receive));
-    }
-    /* Only the root, or every rank of a collective without a root, may send in place. */
-    const int is_rooted = call->collective == BL_GATHER || call->collective == BL_REDUCE;
-    const int receives = is_root || !is_rooted;
-    return (receives && is_refused(it, receive)) ||
-           (!(receives && send->data == MPI_IN_PLACE) && is_refused(it, send));
+    return bl_are_refused(call->collective, &call->send, &call->receive, it->blocks.ranks, is_root);
 }
 
 static bl_size blocks_alike(uint64_t bytes, int count, bl_blocks *blocks)
@@ -245,7 +210,7 @@ static bl_size blocks_alike(uint64_t bytes, int count, bl_blocks *blocks)
 static uint64_t element_bytes(const exchange *it, const bl_side *side)
 {
     MPI_Count size;
-    if (is_reduction(it->call->collective)) return it->element;
+    if (bl_is_reduction(it->call->collective)) return it->element;
     if (side->type == MPI_DATATYPE_NULL || bl_mpi.Type_size_x(side->type, &size) != MPI_SUCCESS || size < 0) return 0;
     return (uint64_t)size;
 }
@@ -257,7 +222,7 @@ static int measure(exchange *it, int is_root)
     const bl_side *side = measured_side(call, is_root);
     uint64_t bytes = 0;
     it->element = 1;
-    if (is_reduction(call->collective)) {
+    if (bl_is_reduction(call->collective)) {
         if (!bl_reduction_of(call->receive.type, call->op, &it->reduction)) return 0;
         it->element = it->reduction.element;
     }
@@ -268,7 +233,7 @@ static int measure(exchange *it, int is_root)
                it->blocks.all >= bl_agreed_config()->min_bytes;
     }
     const int blocks = call->collective == BL_REDUCE || call->collective == BL_ALLREDUCE ? 1 : it->blocks.ranks;
-    if (!is_reduction(call->collective))
+    if (!bl_is_reduction(call->collective))
         bytes = bl_side_bytes(side);
     else if (side->count <= 0 || bl_size_of(side->count, (int64_t)it->element, 0, &bytes) != BL_SIZE_PLANNED)
         return 0;
@@ -311,6 +276,8 @@ static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error
     if (call->root < 0 || call->root >= size) return 0;
     const int is_root = rank == call->root;
     it->blocks.ranks = size;
+    /* This rank's error alone: the others may not even call, so nothing is sent before. */
+    if (bl_is_one_refused(call->collective, &call->send, &call->receive, rank, is_root)) return 0;
     const int knows_root_alone = call->has_counts && (call->collective == BL_SCATTER || call->collective == BL_GATHER);
     if (!knows_root_alone && !measure(it, is_root)) return 0;
     *error = bl_comm_fault(user);
@@ -323,7 +290,7 @@ static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error
     }
     /* Again, since only now there is a place for the lengths. */
     if (call->has_counts) measure(it, is_root);
-    if (call->has_counts && is_reduction(call->collective)) count_elements(call, it);
+    if (call->has_counts && bl_is_reduction(call->collective)) count_elements(call, it);
     return it->blocks.all >= it->comm->exchange_threshold && !are_refused(it, is_root);
 }
 
@@ -368,6 +335,7 @@ int bl_exchange_run(const bl_exchange *given, MPI_Comm user, int *handled, bl_ti
         *bytes = it.blocks.all;
     }
     if (error == MPI_SUCCESS) return MPI_SUCCESS;
+    bl_keep_messages();
     /* The program's error handler may never return, so no Broadleaf operation is under way when it runs. */
     *handled = 1;
     bl_mpi.Comm_call_errhandler(user, error);

@@ -67,6 +67,11 @@ typedef enum {
     BL_ALLREDUCE,
 } bl_collective;
 
+static inline int bl_is_reduction(bl_collective collective)
+{
+    return collective == BL_REDUCE || collective == BL_REDUCE_SCATTER || collective == BL_ALLREDUCE;
+}
+
 /* Settings that must be identical on all ranks of a world before their first broadcast; rank 0's environment decides.
  * It is sent as raw bytes, so it holds no pointers. */
 typedef struct {

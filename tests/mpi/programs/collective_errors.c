@@ -12,10 +12,10 @@ static double numbers[COUNT], sums[MOST * COUNT];
 static int counts[MOST], negative[MOST], starts[MOST];
 static int rank, size;
 
-typedef enum { ROOT_AFTER, ROOT_BEFORE, TYPE_NULL, COUNT_NEGATIVE, NO_MEMORY, OP_NULL, OP_OF_OTHER_TYPE, MORE, LESS, FAULTS } fault;
+typedef enum { ROOT_AFTER, ROOT_BEFORE, TYPE_NULL, COUNT_NEGATIVE, NO_MEMORY, OP_NULL, OP_OF_OTHER_TYPE, MORE, LESS, ONE_MEMORY, FAULTS } fault;
 static const char *const faults[] = {
     "root after the last", "root -1", "no type", "negative count", "no memory", "no operation", "operation not for the type",
-    "more at the last rank", "less at the last rank",
+    "more at the last rank", "less at the last rank", "one memory for both sides",
 };
 typedef enum { BCAST, SCATTER, GATHER, ALLGATHER, REDUCE, REDUCE_SCATTER, BLOCK, ALLREDUCE, SCATTERV, GATHERV, ALLGATHERV, CALLS } call;
 static const char *const calls[] = {
@@ -27,13 +27,15 @@ static int has_root(call it) { return it < ALLGATHER || it == REDUCE || it == SC
 static int combines(call it) { return it >= REDUCE && it <= ALLREDUCE; }
 
 /* Open MPI 5 does not look at the memory of a gatherv, MPICH 5 not at the type and count of a
- * reduction: both die. */
+ * reduction: both die. Open MPI accepts one memory for both sides, or ends the program, except in a reduce. */
 #ifdef OPEN_MPI
 #define IS_MEMORY_CHECKED 0
 #define IS_REDUCTION_CHECKED 1
+#define IS_ONE_MEMORY_CHECKED(it) ((it) == REDUCE)
 #else
 #define IS_MEMORY_CHECKED 1
 #define IS_REDUCTION_CHECKED 0
+#define IS_ONE_MEMORY_CHECKED(it) 1
 #endif
 
 /* Faults that a call can have, and that the MPI alone answers by an error. */
@@ -50,6 +52,7 @@ static int can_have(call it, fault wrong)
     /* MPIs accept a shorter block in a gatherv, a plan does not; with a longer one in an allgatherv Open MPI 5 hangs. */
     case MORE: return it == SCATTERV || it == GATHERV;
     case LESS: return it == SCATTERV;
+    case ONE_MEMORY: return it != BCAST && IS_ONE_MEMORY_CHECKED(it);
     default: return 1;
     }
 }
@@ -65,6 +68,9 @@ static int made(call it, fault wrong, MPI_Comm comm)
     const MPI_Op op = wrong == OP_NULL ? MPI_OP_NULL : is_number ? MPI_BAND : MPI_SUM;
     const void *given = is_number ? (void *)sums : from;
     void *result = is_number ? (void *)numbers : to;
+    if (wrong == ONE_MEMORY) given = combines(it) || it == SCATTER || it == SCATTERV ? to : to + rank * COUNT;
+    /* Only the root's error is certain, and it is the root's alone: the others need not call. */
+    if (wrong == ONE_MEMORY && has_root(it) && rank != root) return MPI_SUCCESS;
     switch (it) {
     case BCAST: return MPI_Bcast(to, count, type, root, comm);
     case SCATTER: return MPI_Scatter(given, count, type, result, count, type, root, comm);
