@@ -4,7 +4,7 @@
 
 use broadleaf::budget::Budget;
 use broadleaf::optimum::{makespan_bound_s, makespan_bound_within};
-use broadleaf::plan::{check, throughput, PlanError};
+use broadleaf::plan::{check, throughput, Collective, PlanError};
 use broadleaf::planners::{find, Instance};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
@@ -111,6 +111,10 @@ fn a_planner_too_slow_for_the_time_limit_refuses_in_one_line() {
         let refusal = within(name, &Budget::within(Duration::from_millis(100))).unwrap_err().to_string();
         assert!(refusal.ends_with(&format!("than the time limit; give it {least}")), "{refusal}");
     }
+    let both = Instance { collective: Collective::Allreduce, ..instance };
+    let short = Budget::within(Duration::from_millis(100));
+    let refusal = make(&both, "ring", SegmentChoice::Auto, Effort::Thorough, &short).unwrap_err().to_string();
+    assert!(refusal.ends_with("than the time limit; give it 2.0 s"), "there and back: {refusal}");
     for budget in [Budget::of_work(0), Budget::within(Duration::from_millis(100))] {
         assert_eq!(check::faults(&platform, &within("best", &budget).unwrap()), Vec::<String>::new());
     }

@@ -23,7 +23,7 @@ fn instance(platform: &Platform, collective: Collective, block_bytes: u64) -> In
 fn a_block_enters_each_site_once_and_each_host_in_turn() {
     for name in ["grid5000-88", "teragrid-64"] {
         let platform = load(name);
-        let planner = find("site-trees").unwrap();
+        let planner = find("site-blocks").unwrap();
         let instance = instance(&platform, Collective::Allgather, 1000);
         let plan = plan_with(planner, &instance, &Budget::UNLIMITED).unwrap();
         assert_eq!(check::faults(&platform, &plan), [""; 0]);
@@ -106,7 +106,7 @@ fn long_blocks_use_all_pipes() {
         assert_eq!(check::faults(platform, &plan), [""; 0]);
         plan
     };
-    for name in ["site-trees", "site-relays"] {
+    for name in ["site-blocks", "site-relays"] {
         let plan = planned(&platform, name, 16_384);
         let access: Vec<usize> = carried(&platform, &plan)
             .into_iter()
@@ -131,7 +131,7 @@ fn long_blocks_use_all_pipes() {
     }
 }
 
-/// Two hosts' blocks leave through one of them, and short blocks are left to `site-trees`.
+/// Two hosts' blocks leave through one of them, and short blocks are left to `site-blocks`.
 #[test]
 fn relayed_blocks_leave_their_site_by_pairs() {
     let platform = load("teragrid-64");
@@ -186,5 +186,54 @@ fn a_block_from_afar_is_not_there_from_the_start() {
     {
         let bound_s = allgather_bound_s(platform, collective, 10, None, &Budget::UNLIMITED);
         assert!((bound_s - 21.1).abs() < 1e-6, "{collective}: {bound_s} s");
+    }
+}
+
+/// 24 hosts on a tree of switches: 3 below each of the lowest, 4 of these below each of two.
+fn switched(names: impl Fn(usize) -> String) -> Platform {
+    let nodes = (0..24).map(|at| format!(r#"{{"id": "h{at}"{}}}"#, names(at)));
+    let pairs = (0..24).flat_map(|from| (0..24).map(move |to| (from, to))).filter(|(from, to)| from != to);
+    let links = pairs.map(|(from, to)| {
+        let latency_s = if from / 3 == to / 3 {
+            "2e-5"
+        } else if from / 12 == to / 12 {
+            "4e-5"
+        } else {
+            "6e-5"
+        };
+        format!(
+            r#"{{"from": "h{from}", "to": "h{to}", "latency_s": {latency_s}, "bandwidth_bytes_per_s": 1e8}}"#
+        )
+    });
+    let list = |items: Vec<String>| items.join(", ");
+    Platform::from_json(&format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "switched", "port_model": "one-port",
+            "nodes": [{}], "links": [{}]}}"#,
+        list(nodes.collect()),
+        list(links.collect())
+    ))
+    .unwrap()
+}
+
+/// The plan is that for the same network with a site for each upper switch and a cluster for each lower one.
+#[test]
+fn latencies_make_up_for_sites_that_are_not_declared() {
+    let declared = switched(|at| format!(r#", "cluster": "c{}", "site": "s{}""#, at / 3, at / 12));
+    for known in [String::new(), r#", "cluster": "all", "site": "here""#.to_string()] {
+        let told = switched(|_| known.clone());
+        for (name, collective) in [
+            ("site-blocks", Collective::Allgather),
+            ("site-blocks", Collective::Allreduce),
+            ("site-trees", Collective::Allreduce),
+        ] {
+            let plan = |platform: &Platform| {
+                let instance = instance(platform, collective, 24_000);
+                plan_with(find(name).unwrap(), &instance, &Budget::UNLIMITED).unwrap()
+            };
+            let (found, expected) = (plan(&told), plan(&declared));
+            assert_eq!(check::faults(&told, &found), [""; 0]);
+            assert_eq!(found.trees, expected.trees, "{name}");
+            assert_eq!(found.inward, expected.inward, "{name}");
+        }
     }
 }

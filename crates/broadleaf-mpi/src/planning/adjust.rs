@@ -10,39 +10,6 @@ use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, Outcome, Segment
 use broadleaf::simulate::estimate;
 use std::collections::HashMap;
 
-/// The fastest plan of `best`; or, if that plan has turns whose waiting is predicted to cost more than they gain, the
-/// fastest plan without turns. A rank that waits for its turn waits for the one before it to arrive (`in_turn` is the
-/// same broadcast on a platform with that port model), and under multi-port for latencies that the model does not
-/// show.
-pub fn without_turns(
-    instance: &Instance,
-    in_turn: &Instance,
-    best: Outcome,
-    segment: SegmentChoice,
-    effort: Effort,
-    budget: &Budget,
-) -> Result<Plan, PlanError> {
-    if best.plan.period.is_none() {
-        return Ok(best.plan);
-    }
-    let turns = make(in_turn, &best.plan.planner, segment, effort, budget)?.plan;
-    let mut tried = best.tried;
-    tried.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
-    let mut most_s = turns.predicted.makespan_s.unwrap_or(0.0);
-    if instance.platform.port_model() == PortModel::MultiPort {
-        most_s = most_s.max(tried.first().map_or(0.0, |first| first.makespan_s * WORTH_TURNS));
-    }
-    for other in tried.iter().take_while(|other| other.makespan_s <= most_s) {
-        let size = SegmentChoice::Bytes(other.segment_bytes);
-        let plan = make(instance, other.name, size, Effort::Quick, budget)?.plan;
-        if plan.period.is_none() {
-            return Ok(plan);
-        }
-    }
-    // The plan is for the platform that the others are for.
-    Ok(Plan { platform_digest: best.plan.platform_digest, ..turns })
-}
-
 /// Of all plans that `best` tried, the one of the least predicted time as the runtime will run it: in segments for busy
 /// hosts, with turns that wait where too few messages are in flight, or without turns. With turns, there are two
 /// segment sizes to choose from: the one for turns without waiting, and the one for turns that all wait (`in_turn`).
@@ -50,7 +17,7 @@ pub fn fastest_as_run(
     instance: &Instance,
     placement: &Placement,
     best: Outcome,
-    effort: Effort,
+    (segment, effort): (SegmentChoice, Effort),
     budget: &Budget,
 ) -> Result<Plan, PlanError> {
     let in_turn = Instance { platform: &placement.in_turn, ..*instance };
@@ -70,7 +37,7 @@ pub fn fastest_as_run(
             make(instance, other.name, size, Effort::Quick, budget)?.plan
         }];
         if plans[0].period.is_some() {
-            plans.push(make(&in_turn, other.name, SegmentChoice::Auto, effort, budget)?.plan);
+            plans.push(make(&in_turn, other.name, segment, effort, budget)?.plan);
         }
         for plan in plans {
             let plan = in_larger_segments(instance.platform, without_period(instance.platform, plan)?)?;
@@ -139,7 +106,7 @@ const FEW_SEGMENTS: u64 = 4;
 
 /// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments, and so do the blocks of
 /// all hosts where they are few: a sender of short ones fills pipes that the model's leaves idle. No segment is longer
-/// than a block, whose trees it goes along.
+/// than such a block, nor, with one root, than a tree's part: else some trees would have none, and the others all the load.
 pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
     let block = plan.block_bytes().map(|bytes| bytes.max(1));
     let are_few = block.is_some_and(|bytes| bytes.div_ceil(plan.segment_bytes.max(1)) <= FEW_SEGMENTS);
@@ -147,7 +114,8 @@ pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanE
         return Ok(plan);
     }
     let Coarsening { least_bytes, most_bytes, .. } = Coarsening::BUSY;
-    let longest = block.unwrap_or(u64::MAX);
+    let part = plan.message_bytes.div_ceil(plan.trees.len().max(1) as u64);
+    let longest = block.unwrap_or(part);
     let limits = Coarsening {
         least_bytes: least_bytes.min(longest),
         most_bytes: most_bytes.min(longest),
@@ -176,8 +144,10 @@ mod tests {
             .plan
     }
 
+    /// Sixteen hosts of 125 MB/s and 50 µs. A message of 64 KiB goes in segments of 2 KiB, so several in flight fill the
+    /// way and the turnaround, and no turn waits. In the tournament's 16 KiB of 4 MiB, one in flight waits for the latency.
     #[test]
-    fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
+    fn turns_are_kept_where_messages_in_flight_fill_the_latency() {
         let hosts: Vec<String> = (0..16).map(|at| format!(r#"{{"id": "n{at}"}}"#)).collect();
         let names: Vec<String> = (0..16).map(|at| format!(r#""n{at}""#)).collect();
         let text = format!(
@@ -189,32 +159,23 @@ mod tests {
         let platform = Platform::from_json(&text).unwrap();
         let nodes: Vec<NodeId> = platform.hosts().collect();
         let placement = Placement::on(&platform, &nodes).unwrap();
-        let instance = Instance::new(&placement.handled, NodeId(0), 4 << 20).unwrap();
-        let in_turn = Instance { platform: &placement.in_turn, ..instance };
-        let adjusted = |name: &str| {
-            let best = make(&instance, name, SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
-            (
-                best.plan.clone(),
-                without_turns(
-                    &instance,
-                    &in_turn,
-                    best,
-                    SegmentChoice::Auto,
-                    Effort::Quick,
-                    &Budget::UNLIMITED,
-                )
-                .unwrap(),
-            )
+        let adjusted = |bytes: u64| {
+            let instance = Instance::new(&placement.handled, NodeId(0), bytes).unwrap();
+            let size = SegmentChoice::AtLeast(Coarsening::BUSY.least_bytes);
+            let best = make(&instance, "best", size, Effort::Quick, &Budget::UNLIMITED).unwrap();
+            let ranked = best.plan.clone();
+            let run = (size, Effort::Quick);
+            (ranked, fastest_as_run(&instance, &placement, best, run, &Budget::UNLIMITED).unwrap())
         };
-        // By the model the tournament is the fastest; a chain has no turns to wait for.
-        let (best, free) = adjusted("best");
-        assert!(best.period.is_some(), "{}", best.planner);
+        let (ranked, kept) = adjusted(64 << 10);
+        assert!(ranked.period.is_some() && kept.period.is_some(), "{}", kept.planner);
+        let ranked_s = ranked.predicted.makespan_s.unwrap();
+        assert!(as_run_s(&placement, &kept).unwrap() <= ranked_s, "{}", kept.planner);
+        let (ranked, free) = adjusted(4 << 20);
+        assert!(ranked.period.is_some(), "{}", ranked.planner);
         assert_eq!((free.period, free.trees.len()), (None, 1), "{}", free.planner);
-        // Selected by name, it is adjusted to the waiting.
-        let (short, long) = adjusted("round-robin");
-        assert!(long.period.is_some() && long.segment_bytes > short.segment_bytes);
-        assert_eq!(long.platform_digest, short.platform_digest);
-        assert!(check::faults(&placement.handled, &long).is_empty());
+        assert_eq!(free.platform_digest, ranked.platform_digest);
+        assert!(check::faults(&placement.handled, &kept).is_empty());
     }
 
     /// Worked by hand, links of 25 MB/s with 1 µs of start-up and 50 µs of latency: 500 bytes take 21 µs, so four fill
@@ -269,6 +230,20 @@ mod tests {
         let made = make(&instance, "flat", SegmentChoice::Bytes(256), Effort::Quick, &Budget::UNLIMITED);
         let plan = in_larger_segments(&platform, made.unwrap().plan).unwrap();
         assert_eq!((plan.block_bytes(), plan.segment_bytes), (Some(2048), 2048));
+    }
+
+    /// Four trees of 4 KiB of a gather's block, not two of 8 KiB while the others idle.
+    #[test]
+    fn every_tree_of_a_gather_keeps_a_segment() {
+        let platform = four_hosts();
+        let instance = Instance::new(&platform, NodeId(0), 16 << 10).unwrap();
+        let instance = Instance { collective: Collective::Gather, ..instance };
+        let made = make(&instance, "flat", SegmentChoice::Bytes(256), Effort::Quick, &Budget::UNLIMITED);
+        let flat = made.unwrap().plan;
+        let mut quarter = flat.trees[0].clone();
+        quarter.share = 0.25;
+        let plan = Plan { trees: vec![quarter; 4].into(), ..flat };
+        assert_eq!(in_larger_segments(&platform, plan).unwrap().segment_bytes, 4 << 10);
     }
 
     #[test]

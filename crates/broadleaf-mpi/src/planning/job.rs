@@ -1,6 +1,6 @@
 //! One broadcast to plan for.
 
-use super::adjust::{in_larger_segments, without_period, without_turns};
+use super::adjust::{fastest_as_run, in_larger_segments};
 use crate::rank_plan::{expand, RankPlan};
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::hosts::Hosts;
@@ -74,11 +74,13 @@ impl Job {
         let instance = Instance::new(&self.placement.handled, self.root_node(), self.bytes);
         let budget = limit.budget();
         let made = instance.and_then(|instance| {
-            let in_turn = Instance { platform: &self.placement.in_turn, ..instance };
-            let segment = SegmentChoice::AtLeast(Coarsening::BUSY.least_bytes);
-            let best = make(&instance, name, segment, effort, &budget)?;
-            let plan = without_turns(&instance, &in_turn, best, segment, effort, &budget)?;
-            in_larger_segments(instance.platform, without_period(instance.platform, plan)?)
+            let size = SegmentChoice::AtLeast(Coarsening::BUSY.least_bytes);
+            let best = make(&instance, name, size, effort, &budget)?;
+            // Without turns it runs as it is ranked, but for larger segments.
+            if best.plan.period.is_none() {
+                return in_larger_segments(instance.platform, best.plan);
+            }
+            fastest_as_run(&instance, &self.placement, best, (size, effort), &budget)
         });
         made.map_err(|error| error.to_string())
     }

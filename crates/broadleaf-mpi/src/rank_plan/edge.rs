@@ -1,9 +1,9 @@
 //! How many messages an edge between ranks keeps in flight, and how many such links a port feeds at once.
 
 use crate::smpi::Turn;
-use broadleaf::plan::{Direction, Plan, Tree};
-use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
-use std::collections::HashMap;
+use broadleaf::plan::{Collective, Direction, Plan, Tree};
+use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel, SharedId};
+use std::collections::{HashMap, HashSet};
 
 /// How a sender treats one of its links.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +62,7 @@ fn in_simulated_timetable(class: &LinkClass, message_s: f64, busy: f64) -> u16 {
 }
 
 /// What the edges of a plan in simulated time have in common.
-pub(super) struct SimulatedPorts {
+struct SimulatedPorts {
     /// For which part of its sender's time each link of a timetable has a transfer under way, 0 to 1.
     busy: HashMap<(NodeId, NodeId), f64>,
     /// As [`Plan::is_direct`].
@@ -70,12 +70,12 @@ pub(super) struct SimulatedPorts {
 }
 
 impl SimulatedPorts {
-    pub fn of(plan: &Plan, platform: &Platform) -> SimulatedPorts {
+    fn of(plan: &Plan, platform: &Platform) -> SimulatedPorts {
         let slots = plan.period.iter().flat_map(|period| &period.slots);
         let (mut of_link, mut of_sender) = (HashMap::new(), HashMap::new());
         for slot in slots {
             let Some(link) = platform.link(slot.from, slot.to) else { continue };
-            let taken_s = platform.class(link).wire_s(plan.segment_bytes);
+            let taken_s = platform.wire_s(platform.class(link), plan.segment_bytes);
             *of_link.entry((slot.from, slot.to)).or_insert(0.0) += taken_s;
             *of_sender.entry(slot.from).or_insert(0.0) += taken_s;
         }
@@ -105,60 +105,115 @@ pub fn goes_whole(plan: &Plan, tree: &Tree) -> bool {
     plan.segment_bytes as f64 >= of_tree * plan.message_bytes as f64
 }
 
-/// Between a node of `platform` and one of its children in a tree of `plan`, via the nodes that relay the transfer.
-/// Each hop moves whole segments, so the most demanding hop decides for all. `simulated`: of the plan, in simulated
-/// time.
-pub(super) fn edge(
-    plan: &Plan,
-    platform: &Platform,
-    tree: &Tree,
-    ends: Ends,
-    simulated: Option<&SimulatedPorts>,
-) -> Edge {
-    let bytes = plan.segment_bytes;
-    let is_whole = goes_whole(plan, tree);
-    let Ends { parent, child, is_inward } = ends;
-    let mut path = vec![parent];
-    path.extend(tree.via.get(&child).into_iter().flatten());
-    path.push(child);
-    if is_inward {
-        path.reverse();
+/// Of a gather's block, a host may have one of as many parts in flight; chosen.
+const BLOCK_PARTS: u64 = 4;
+
+/// The edges of a plan's trees.
+pub(super) struct Edges<'a> {
+    plan: &'a Plan,
+    platform: &'a Platform,
+    /// In simulated time.
+    simulated: Option<SimulatedPorts>,
+    senders: PipeSenders,
+}
+
+impl<'a> Edges<'a> {
+    pub fn of(plan: &'a Plan, platform: &'a Platform, is_simulated: bool) -> Edges<'a> {
+        let simulated = is_simulated.then(|| SimulatedPorts::of(plan, platform));
+        Edges { plan, platform, simulated, senders: PipeSenders::of(plan, platform) }
     }
-    let ends = (path[0], path[path.len() - 1]);
-    // A real port shares the wire among the messages to all ranks that get the whole message at once.
-    let goes_alone = plan.period.is_some() || (is_whole && simulated.is_none());
-    let busy = simulated.and_then(|ports| ports.busy.get(&ends));
-    let in_flight = |class: &LinkClass, message_s: f64| match busy {
-        Some(&busy) => in_simulated_timetable(class, message_s, busy),
-        _ if goes_alone => on_the_wire(class, message_s),
-        _ => window(class, message_s),
-    };
-    let mut edge = Edge { window: 1, feeds: 1, turn: Turn::default() };
-    for hop in path.windows(2) {
-        let Some(link) = platform.link(hop[0], hop[1]) else { continue };
-        let class = platform.class(link);
-        let feeds = links_of_a_port(platform, hop[0], class, bytes);
-        edge.feeds = if path.len() == 2 { feeds } else { 1 };
-        // Simulated hosts take no time for a message.
-        let message_s = match simulated {
-            Some(_) => class.wire_s(bytes),
-            None => class.time.seconds(bytes),
+
+    /// The messages in flight that do not yet hold up the segments behind them.
+    fn part_of_block(&self) -> u16 {
+        let segments = self.plan.message_bytes.div_ceil(self.plan.segment_bytes);
+        segments.div_ceil(BLOCK_PARTS).min(MAX_WINDOW as u64) as u16
+    }
+
+    /// Between a node and one of its children in a tree, via the nodes that relay the transfer. Each hop moves whole
+    /// segments, so the most demanding hop decides for all.
+    pub fn edge(&self, tree: &Tree, ends: Ends) -> Edge {
+        let Edges { plan, platform, .. } = *self;
+        let simulated = self.simulated.as_ref();
+        let bytes = plan.segment_bytes;
+        let is_whole = goes_whole(plan, tree);
+        let Ends { parent, child, is_inward } = ends;
+        let mut path = vec![parent];
+        path.extend(tree.via.get(&child).into_iter().flatten());
+        path.push(child);
+        if is_inward {
+            path.reverse();
+        }
+        let ends = (path[0], path[path.len() - 1]);
+        // A real port shares the wire among the messages to all ranks that get the whole message at once.
+        let goes_alone = plan.period.is_some() || (is_whole && simulated.is_none());
+        let busy = simulated.and_then(|ports| ports.busy.get(&ends));
+        let in_flight = |class: &LinkClass, message_s: f64| match busy {
+            Some(&busy) => in_simulated_timetable(class, message_s, busy),
+            _ if goes_alone => on_the_wire(class, message_s),
+            _ => window(class, message_s),
         };
-        edge.window = edge.window.max(in_flight(class, message_s));
-        if simulated.is_some() {
-            edge.turn.port_s = edge.turn.port_s.max((message_s / f64::from(feeds)) as f32);
-            edge.turn.ahead_s += if is_whole { class.latency_s as f32 } else { 0.0 };
+        let mut edge = Edge { window: 1, feeds: 1, turn: Turn::default() };
+        for hop in path.windows(2) {
+            let Some(link) = platform.link(hop[0], hop[1]) else { continue };
+            let class = platform.class(link);
+            let feeds = links_of_a_port(platform, hop[0], class, bytes);
+            edge.feeds = if path.len() == 2 { feeds } else { 1 };
+            // Simulated hosts take no time for a message.
+            let message_s = match simulated {
+                Some(_) => platform.wire_s(class, bytes),
+                None => class.time.seconds(bytes),
+            };
+            let least = in_flight(class, message_s.max(self.senders.round_s(platform, class, bytes)));
+            let paced = least.max(self.part_of_block());
+            edge.window = edge.window.max(in_flight(class, message_s).min(paced));
+            if simulated.is_some() {
+                edge.turn.port_s = edge.turn.port_s.max((message_s / f64::from(feeds)) as f32);
+                edge.turn.ahead_s += if is_whole { class.latency_s as f32 } else { 0.0 };
+            }
         }
-    }
-    if let Some(ports) = simulated.filter(|_| is_whole) {
-        // One message per child: only turns separate them. Where no child passes anything on, only the last arrival
-        // counts, which is no later if messages share the port; in turns, the port would wait for a far message's latency.
-        edge.window = MAX_WINDOW as u16;
-        if ports.is_direct || (plan.trees.len() == 1 && tree.serves_leaves(parent)) {
-            edge.turn = Turn::default();
+        if let Some(ports) = simulated.filter(|_| is_whole) {
+            // One message per child: only turns separate them. Where no child passes anything on, only the last arrival
+            // counts, which is no later if messages share the port; in turns, the port would wait for a far message's latency.
+            edge.window = MAX_WINDOW as u16;
+            if ports.is_direct || (plan.trees.len() == 1 && tree.serves_leaves(parent)) {
+                edge.turn = Turn::default();
+            }
         }
+        edge
     }
-    edge
+}
+
+/// By pipe, the number of hosts that send through it in a gather; empty for other collectives.
+///
+/// In a gather all hosts start at once, and share the pipes. If each had its whole block in flight, all segments would
+/// pass the pipe at the same time, and relays would idle until the last ones are through. So each has its share of what
+/// the pipe holds in flight, or a part of its block if that is more.
+#[derive(Default)]
+struct PipeSenders(HashMap<SharedId, HashSet<NodeId>>);
+
+impl PipeSenders {
+    fn of(plan: &Plan, platform: &Platform) -> PipeSenders {
+        let mut senders = PipeSenders::default();
+        if plan.collective == Collective::Gather {
+            for (parent, child) in plan.trees.iter().flat_map(Tree::edges) {
+                let link = platform.link(child, parent);
+                for &pipe in link.iter().flat_map(|&link| &platform.class(link).uses) {
+                    senders.0.entry(pipe).or_default().insert(child);
+                }
+            }
+        }
+        senders
+    }
+
+    /// The time in which the slowest pipe of a link carries one message of each of its senders, seconds; 0 where none is
+    /// counted.
+    fn round_s(&self, platform: &Platform, class: &LinkClass, bytes: u64) -> f64 {
+        let round_s = |pipe: &SharedId| {
+            let senders = self.0.get(pipe).map_or(0, HashSet::len);
+            senders as f64 * bytes as f64 / platform.shared()[pipe.index()].bandwidth_bytes_per_s
+        };
+        class.uses.iter().map(round_s).fold(0.0, f64::max)
+    }
 }
 
 /// More links than a port has.

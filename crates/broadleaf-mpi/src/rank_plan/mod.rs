@@ -18,7 +18,7 @@ use broadleaf::plan::{Collective, Direction, Period, Plan, PlanError, Slot, Tran
 use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
-use edge::{edge, Ends, SimulatedPorts};
+use edge::{Edges, Ends};
 use std::sync::Arc;
 
 pub use edge::{goes_whole, on_the_wire, Edge};
@@ -57,7 +57,7 @@ pub fn expand(
     let count = ranks.iter().map(Vec::len).sum();
     let leader = |node: NodeId| sites[node.index()][0];
     let local = Edge::local(&memory_link(), plan.segment_bytes);
-    let simulated = smpi::is_on().then(|| SimulatedPorts::of(&plan, platform));
+    let of_plan = Edges::of(&plan, platform, smpi::is_on());
     let (mut trees, mut edges) = (Vec::new(), Vec::new());
     let outward = plan.trees.iter().map(|tree| (tree, plan.collective.is_inward()));
     for (tree, is_inward) in outward.chain(plan.inward.iter().map(|tree| (tree, true))) {
@@ -65,7 +65,7 @@ pub fn expand(
         let mut into = vec![local; count];
         for (from, to) in tree.edges() {
             let ends = Ends { parent: from, child: to, is_inward };
-            into[leader(to).index()] = edge(&plan, platform, tree, ends, simulated.as_ref());
+            into[leader(to).index()] = of_plan.edge(tree, ends);
         }
         edges.push(into);
     }

@@ -1,6 +1,6 @@
 //! Plans over ranks: how many messages an edge keeps in flight, and that each node is entered once a tree.
 
-use super::edge::{edge, on_the_wire, window, Ends, SimulatedPorts, MAX_WINDOW};
+use super::edge::{on_the_wire, window, Edges, Ends, MAX_WINDOW};
 use super::encode::{decode_plan, encode_plan};
 use super::expand;
 use crate::smpi::Turn;
@@ -141,8 +141,7 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
         tree.add(fourth, NodeId(3));
         let plan = Plan::bcast(&platform, "hand", NodeId(0), 1000, segment_bytes, vec![tree.build()]);
         let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
-        let ports = simulated.then(|| SimulatedPorts::of(&plan, &platform));
-        edge(&plan, &platform, &plan.trees[0], ends, ports.as_ref())
+        Edges::of(&plan, &platform, simulated).edge(&plan.trees[0], ends)
     };
     let edge_of = |segment_bytes, simulated| edge_below(NodeId(1), segment_bytes, simulated);
     // 1000 bytes take 8 µs of the wire; the host's 5 µs cost no simulated time.
@@ -174,9 +173,8 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     let slot = |to| Slot { segment: 0, from: NodeId(0), to: NodeId(to), lag: 0 };
     let mut window = |slots: &[u32], simulated: bool| {
         plan.period = Some(Period { segments: 1, slots: slots.iter().copied().map(slot).collect() });
-        let ports = simulated.then(|| SimulatedPorts::of(&plan, &platform));
         let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
-        edge(&plan, &platform, &plan.trees[0], ends, ports.as_ref()).window
+        Edges::of(&plan, &platform, simulated).edge(&plan.trees[0], ends).window
     };
     // All of the sender's time, five sevenths, half: 1.33, 0.95 and 0.67 messages.
     assert_eq!(window(&[1], true), 2);
@@ -198,11 +196,40 @@ fn blocks_that_are_not_passed_on_take_no_turns() {
         let instance = Instance { collective, ..instance };
         for (planner, takes_turns) in [("flat", false), ("ring", true)] {
             let plan = plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap();
-            let ports = SimulatedPorts::of(&plan, &platform);
             let is_inward = collective.is_inward();
             let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward };
-            let turn = edge(&plan, &platform, &plan.trees[0], ends, Some(&ports)).turn;
+            let turn = Edges::of(&plan, &platform, true).edge(&plan.trees[0], ends).turn;
             assert_eq!(turn != Turn::default(), takes_turns, "{planner} {collective}");
         }
     }
+}
+
+/// Eight hosts of a site share the pipe to the root's site.
+#[test]
+fn a_gathers_senders_share_what_a_pipe_has_in_flight() {
+    let of_a: String = (1..9).map(|host| format!(r#", {{"id": "a{host}", "cluster": "A"}}"#)).collect();
+    let text = format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "two sites", "port_model": "one-port",
+        "nodes": [{{"id": "root", "cluster": "B"}}{of_a}], "shared": [{{"id": "pipe", "bandwidth_bytes_per_s": 1e7}}],
+        "bridges": [{{"from_cluster": "A", "to_cluster": "B", "both_ways": true,
+            "link": {{"latency_s": 0.01597, "bandwidth_bytes_per_s": 1e7, "uses": ["pipe"]}}}}]}}"#
+    );
+    let platform = Platform::from_json(&text).unwrap().handled();
+    let mut tree = TreeBuilder::new(9);
+    for host in 1..9 {
+        tree.add(NodeId(0), NodeId(host));
+    }
+    let tree = tree.build();
+    let window = |collective, message_bytes| {
+        let plan = Plan::bcast(&platform, "hand", NodeId(0), message_bytes, 10_000, vec![tree.clone()]);
+        let plan = Plan { collective, ..plan };
+        let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: collective == Collective::Gather };
+        Edges::of(&plan, &platform, true).edge(&plan.trees[0], ends).window
+    };
+    // 1 ms a message, and almost 16 ms until the next one follows: 16 of one sender, or two of each of eight.
+    assert_eq!(window(Collective::Scatter, 80_000), 16 + 1 + 1 + 2);
+    assert_eq!(window(Collective::Gather, 80_000), 2 + 1 + 1);
+    // A quarter of 40 segments; all that the link holds of 400.
+    assert_eq!(window(Collective::Gather, 400_000), 10);
+    assert_eq!(window(Collective::Gather, 4_000_000), 16 + 1 + 1 + 2);
 }

@@ -26,7 +26,6 @@ use exchange::Exchanges;
 use std::collections::HashMap;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::Arc;
-use std::time::Instant;
 
 mod exchange;
 mod follow;
@@ -195,8 +194,7 @@ impl Session {
     }
 
     unsafe fn perform(&mut self, call: Call<'_>) -> Outcome {
-        let start = self.world.stats.then(Instant::now);
-        let begin_s = self.tracer.is_some().then(trace::now_s);
+        let begin_s = (self.world.stats || self.tracer.is_some()).then(trace::now_s);
         // The next call has the next number on every rank, also after an error.
         self.calls += 1;
         let done = catch_unwind(AssertUnwindSafe(|| match call.collective {
@@ -211,8 +209,8 @@ impl Session {
             let ran = if outcome == Outcome::Done { self.ran.clone() } else { stats::Ran::default() };
             tracer.called(call.number, call.collective, self.bytes_of(call), call.root, begin_s, &ran);
         }
-        if let Some(start) = start {
-            self.count(call, outcome, start.elapsed().as_secs_f64());
+        if let Some(begin_s) = begin_s.filter(|_| self.world.stats) {
+            self.count(call, outcome, trace::now_s() - begin_s);
         }
         outcome
     }

@@ -5,20 +5,29 @@
 mod decode_cache;
 mod port;
 
-use crate::mpi::Mpi;
-use std::sync::atomic::{AtomicBool, Ordering};
+use crate::mpi::{Mpi, WaitUntil};
+use std::sync::OnceLock;
 
 pub use decode_cache::{DecodeCache, Encoded};
 pub use port::{Port, Turn};
 
-static ON: AtomicBool = AtomicBool::new(false);
+static CLOCK: OnceLock<Option<WaitUntil>> = OnceLock::new();
 
 /// Time is simulated in this process, if the MPI has such a clock.
 pub fn switch(mpi: &Mpi) {
-    ON.store(mpi.simulated_clock().is_some(), Ordering::Relaxed);
+    CLOCK.get_or_init(|| mpi.simulated_clock());
 }
 
 /// Whether time is simulated.
 pub fn is_on() -> bool {
-    ON.load(Ordering::Relaxed)
+    clock().is_some()
+}
+
+fn clock() -> Option<WaitUntil> {
+    CLOCK.get().copied().flatten()
+}
+
+/// The simulated time, seconds; `None` where time is not simulated.
+pub fn now_s() -> Option<f64> {
+    clock().map(|wait_until| wait_until(0.0))
 }

@@ -1,6 +1,7 @@
 //! The properties by which the portfolio runs a planner, as data on the planner's card.
 
 use super::{Instance, LARGE_NODES};
+use crate::budget::Budget;
 use crate::optimum::link_count;
 use crate::plan::Plan;
 
@@ -46,7 +47,7 @@ pub enum Segmentation {
         whole: fn(&Instance, u64) -> u64,
         /// The best number of segments, up to a maximum, by the planner's own model; used where plans are too large
         /// to be simulated at many sizes.
-        modelled: fn(&Instance, u64) -> Option<u64>,
+        modelled: fn(&Instance, u64, &Budget) -> Option<u64>,
     },
 }
 
@@ -111,10 +112,12 @@ impl Segmentation {
         }
     }
 
-    /// The number of segments, at most `most`, that is best by the planner's own model, if it has one.
-    pub fn modelled(&self, instance: &Instance, most: u64) -> Option<u64> {
+    /// The number of segments, at most `most`, that is best by the planner's own model, if it has one. A model that
+    /// makes plans gets half of a time limit, for at least one; without a limit it compares all.
+    pub fn modelled(&self, instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
+        let budget = if budget.is_timed() { budget.divided(2) } else { Budget::UNLIMITED };
         match self {
-            Segmentation::Guided { modelled, .. } => modelled(&instance.outward(), most),
+            Segmentation::Guided { modelled, .. } => modelled(&instance.outward(), most, &budget),
             _ => None,
         }
     }

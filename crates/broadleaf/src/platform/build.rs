@@ -13,6 +13,7 @@ pub struct PlatformBuilder {
     name: String,
     port_model: PortModel,
     local_start: LocalStart,
+    handling_s: Option<f64>,
     provenance: Option<Value>,
     nodes: Vec<Node>,
     by_id: HashMap<String, NodeId>,
@@ -40,6 +41,7 @@ impl PlatformBuilder {
             name: name.into(),
             port_model,
             local_start: LocalStart::default(),
+            handling_s: None,
             provenance: None,
             nodes: Vec::new(),
             by_id: HashMap::new(),
@@ -60,6 +62,12 @@ impl PlatformBuilder {
     /// Sets the start of a cluster's local broadcast.
     pub fn local_start(&mut self, local_start: LocalStart) -> &mut Self {
         self.local_start = local_start;
+        self
+    }
+
+    /// Sets a host's time to handle a message, s, not negative; `None`: not known.
+    pub fn handling_s(&mut self, handling_s: Option<f64>) -> &mut Self {
+        self.handling_s = handling_s;
         self
     }
 
@@ -248,6 +256,7 @@ impl PlatformBuilder {
             name: self.name,
             port_model: self.port_model,
             local_start: self.local_start,
+            handling_s: self.handling_s,
             provenance: self.provenance,
             nodes: self.nodes,
             ids,

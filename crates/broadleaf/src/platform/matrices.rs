@@ -157,6 +157,8 @@ impl Platform {
             format!("NIC of \"{}\"", node.id)
         } else if let Some(node) = node(|node| node.combine_bytes_per_s.is_some()) {
             format!("combining rate of \"{}\"", node.id)
+        } else if self.given_handling_s().is_some() {
+            "time to handle a message".to_string()
         } else {
             return Ok(());
         };
@@ -248,6 +250,7 @@ mod tests {
                 r#", "uses": ["wan"]}], "shared": [{"id": "wan", "bandwidth_bytes_per_s": 1}]}"#,
                 "shared resource \"wan\"",
             ),
+            (r#"{"id": "b"}"#, r#"}], "handling_s": 1e-6}"#, "time to handle a message"),
         ] {
             let refusal = platform(nodes, rest).to_matrices(None).unwrap_err().to_string();
             assert!(refusal.contains(named) && !refusal.contains('\n'), "{refusal}");

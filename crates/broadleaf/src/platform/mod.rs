@@ -196,6 +196,8 @@ pub struct Platform {
     name: String,
     port_model: PortModel,
     local_start: LocalStart,
+    /// A host's time to handle a message, s, where it is known.
+    handling_s: Option<f64>,
     /// The source of the numbers, for people: any JSON, not in the digest.
     provenance: Option<Value>,
     nodes: Vec<Node>,

@@ -8,7 +8,7 @@ use serde_json::{json, Map, Value};
 const MOST_EDGES: usize = 1_000_000;
 
 /// Fields of a platform that are attributes of the graph.
-const GRAPH_FIELDS: [&str; 5] = ["name", "port_model", "local_start", "provenance", "shared"];
+const GRAPH_FIELDS: [&str; 6] = ["name", "port_model", "local_start", "handling_s", "provenance", "shared"];
 
 impl Platform {
     /// The document that NetworkX's `node_link_graph(document, edges="edges")` reads as a `DiGraph`, with
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     const PLATFORM: &str = r#"{"format": "broadleaf-platform/1", "name": "two sites", "port_model": "multi-port",
-        "local_start": "on-arrival", "provenance": {"source": "by hand", "given": [1, 2.5, null]},
+        "local_start": "on-arrival", "handling_s": 2e-6, "provenance": {"source": "by hand", "given": [1, 2.5, null]},
         "nodes": [{"id": "a", "cluster": "A", "site": "x", "host": "n1", "out_bytes_per_s": 5, "in_bytes_per_s": 6, "combine_bytes_per_s": 7},
                   {"id": "b", "cluster": "B", "local_broadcast_s": 1.5}, {"id": "sw", "kind": "switch"}],
         "shared": [{"id": "wan", "bandwidth_bytes_per_s": 12.5, "spread": 0.02}],

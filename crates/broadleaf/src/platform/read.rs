@@ -40,6 +40,9 @@ impl Platform {
         if let Some(place) = root.optional("local_start")? {
             builder.local_start(local_start(&place)?);
         }
+        if let Some(place) = root.optional("handling_s")? {
+            builder.handling_s(Some(place.not_negative()?));
+        }
         if root.optional("provenance")?.is_some() {
             builder.provenance(root.object()?["provenance"].clone());
         }

@@ -14,6 +14,7 @@ impl Platform {
         if self.local_start != LocalStart::default() {
             document.insert("local_start".into(), json!(self.local_start.name()));
         }
+        insert_some(&mut document, "handling_s", self.handling_s);
         insert_some(&mut document, "provenance", self.provenance.as_ref());
         document.insert("nodes".into(), self.nodes.iter().map(|node| self.node_json(node)).collect());
         if !self.shared.is_empty() {

@@ -2,8 +2,12 @@
 //! that an all-reduce is made of.
 
 use super::settings::MOST_SEGMENTS;
+use crate::budget::Budget;
 use crate::planners::{all_gather_of, Instance, Planner};
 use crate::platform::{TransferTime, HANDLING_S};
+
+/// The start-up over the transfer time of the shortest segment that is tried; chosen.
+const LEAST_STARTED: f64 = 4.0;
 
 /// What a planner's segments are counted by.
 pub(super) struct SegmentCounts<'a> {
@@ -42,8 +46,8 @@ impl<'a> SegmentCounts<'a> {
     }
 
     /// The number of segments, where no search is needed.
-    pub fn known(&self) -> Option<u64> {
-        let modelled = self.planner.card().profile.segments.modelled(&self.whole, self.most());
+    pub fn known(&self, budget: &Budget) -> Option<u64> {
+        let modelled = self.planner.card().profile.segments.modelled(&self.whole, self.most(), budget);
         // All segments that are ready for the same receiver travel as one transfer, at any segment size.
         modelled.or(self.whole.collective.is_personalised().then_some(1))
     }
@@ -58,16 +62,47 @@ impl<'a> SegmentCounts<'a> {
         counts
     }
 
-    /// The most segments worth trying. On a link without a start-up, a host's handling time limits them; a given or
-    /// measured start-up describes it better.
+    /// The most segments worth trying: no shorter ones than hosts usually handle in the time of their transfer, or, where
+    /// all links have a start-up, than take a quarter of it.
     pub fn most(&self) -> u64 {
-        let silent = |time: &TransferTime| match *time {
-            TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s } => bandwidth_bytes_per_s,
-            _ => None,
+        let affine = |time: &TransferTime| match *time {
+            TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => {
+                Some((startup_s, bandwidth_bytes_per_s?))
+            }
+            TransferTime::Gap(_) => None,
         };
         let classes = self.whole.platform.classes();
-        let fastest = classes.iter().filter_map(|class| silent(&class.time)).fold(0.0, f64::max);
-        let smallest = (fastest * HANDLING_S).max(self.least_bytes as f64);
+        let links = || classes.iter().filter_map(|class| affine(&class.time));
+        let silent = links().filter(|&(startup_s, _)| startup_s == 0.0);
+        let handled = silent.map(|(_, rate)| rate * HANDLING_S).reduce(f64::max);
+        let started = || links().map(|(startup_s, rate)| rate * startup_s / LEAST_STARTED).reduce(f64::min);
+        let smallest = handled.or_else(started).unwrap_or(0.0).max(self.least_bytes as f64);
         ((self.whole.message_bytes as f64 / smallest) as u64).clamp(1, MOST_SEGMENTS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planners::find;
+    use crate::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+
+    fn two_hosts(startup_s: f64) -> Platform {
+        let mut builder = PlatformBuilder::new("two", PortModel::OnePort);
+        let nodes: Vec<NodeId> = ["a", "b"].map(|id| builder.add_host(id).unwrap()).to_vec();
+        let time = TransferTime::Affine { startup_s, bandwidth_bytes_per_s: Some(1e8) };
+        let class = builder.add_class(LinkClass { time, ..LinkClass::default() });
+        builder.add_mesh(Mesh { nodes, class }).unwrap();
+        builder.build().unwrap()
+    }
+
+    /// 500 bytes take 5 µs, and 100 a quarter of 4 µs.
+    #[test]
+    fn segments_of_a_few_bytes_are_not_tried() {
+        for (startup_s, most) in [(0.0, 2_000), (4e-6, 10_002), (1e-9, MOST_SEGMENTS)] {
+            let platform = two_hosts(startup_s);
+            let instance = Instance::new(&platform, NodeId(0), 1_000_250).unwrap();
+            assert_eq!(SegmentCounts::new(&instance, find("chain").unwrap(), 1).most(), most, "{startup_s}");
+        }
     }
 }

@@ -8,8 +8,8 @@
 use super::request::Effort;
 use super::segment_counts::SegmentCounts;
 use super::settings::{
-    DEEP_SEGMENTS_PER_NODE, EDGES_PER_S, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, OTHER_TREES,
-    REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_REFINING,
+    DEEP_SEGMENTS_PER_NODE, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, OTHER_TREES, REFINED_MINIMA,
+    ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_REFINING,
 };
 use super::unwaiting::{steady_s, unsimulated_s, unwaiting_s};
 use crate::budget::Budget;
@@ -77,7 +77,7 @@ pub(super) fn search(
     budget: &Budget,
 ) -> Result<Tuned, PlanError> {
     let counts = SegmentCounts::new(instance, planner, least_bytes);
-    if let Some(count) = counts.known() {
+    if let Some(count) = counts.known(budget) {
         let sized = instance.segmented(counts.segment_bytes(count));
         return Tuned::estimated(instance.platform, routed(planner, &sized, budget)?, budget);
     }
@@ -91,19 +91,9 @@ pub(super) fn search(
     }
 }
 
-/// The planner's plan, routed: each of its estimates would find the paths again. A regular plan, whose trees are as many
-/// as the hosts, is refused where these take longer than the time limit only to be routed and added up.
+/// The planner's plan, routed: each of its estimates would find the paths again.
 pub(super) fn routed(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
-    let plan = plan_with(planner, instance, budget)?;
-    let edges = if plan.pattern.is_some() { plan.trees.len() * plan.nodes.len() } else { 0 };
-    let least_s = edges as f64 / EDGES_PER_S;
-    if budget.is_too_short_for(least_s) {
-        let planner = planner.card().name.to_string();
-        let reason =
-            format!("{edges} edges of its trees take longer than the time limit; give it {least_s:.1} s");
-        return Err(PlanError::Unsupported { planner, reason });
-    }
-    plan.routed(instance.platform)
+    plan_with(planner, instance, budget)?.routed(instance.platform)
 }
 
 struct Search<'a> {
@@ -299,7 +289,7 @@ pub(super) fn sketch(
     let platform = instance.platform;
     let is_large = platform.node_count() > LARGE_NODES;
     let segments = SegmentCounts::new(instance, planner, least_bytes);
-    let known = segments.known();
+    let known = segments.known(budget);
     let counts = match known {
         Some(count) => vec![count],
         None => segments.bracket(if is_large { LARGE_SKETCH_FACTOR } else { SKETCH_FACTOR }),
@@ -308,10 +298,19 @@ pub(super) fn sketch(
     let plan = routed(planner, &instance.segmented(segments.segment_bytes(middle)), budget)?;
     let has_time = effort == Effort::Thorough && !is_large && !budget.is_timed();
     let is_simulated = plan.period.is_some() || has_time;
+    // The lags of a period that no pattern stands for are those of one segment size.
+    let has_lags = plan.period.is_some() && plan.pattern.is_none();
     let mut best: Option<Tuned> = None;
     for count in counts {
+        // Each further plan would be late; a limit of work is for the searches inside it.
+        if has_lags && best.is_some() && budget.is_timed() && budget.is_spent() {
+            break;
+        }
         let segment_bytes = segments.segment_bytes(segments.nearest(count));
-        let plan = Plan { segment_bytes, ..plan.clone() };
+        let plan = match has_lags {
+            true => routed(planner, &instance.segmented(segment_bytes), budget)?,
+            false => Plan { segment_bytes, ..plan.clone() },
+        };
         // The busiest resource alone takes longer than the plan to beat.
         if steady_s(platform, &plan)? >= to_beat_s {
             continue;

@@ -22,10 +22,6 @@ pub(super) const VARIED_PLANS: u32 = 3;
 /// The first of them has this many units of work, however small the budget: half of [`LATE_S`](crate::budget::LATE_S).
 pub(super) const FIRST_PLAN: u64 = 25_000;
 
-/// Edges of all trees of a plan that are made, routed, and their loads summed up, in a second. Measured: 2 µs each on a
-/// sparse random network of 300 nodes (`benches/time_limits.py random-300`), less where hosts have links.
-pub(super) const EDGES_PER_S: f64 = 5e5;
-
 /// Factors between the segment counts of a sketch, and those on platforms of more than
 /// [`LARGE_NODES`](crate::planners::LARGE_NODES) nodes.
 pub(super) const SKETCH_FACTOR: u64 = 4;

@@ -116,7 +116,7 @@ fn finish_s(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Vec<f64>
         return Err(PlanError::OutOfTime);
     }
     let programs = Programs::for_platform(&Arc::new(plan), platform)?;
-    Network::new(platform, &programs, None, false)?.run(budget).map(|trace| trace.finish_s)
+    Network::new(platform, &programs, None, false, budget)?.run(budget).map(|trace| trace.finish_s)
 }
 
 /// The work before the first event, units. Of one tree it is little beside the events; of n trees it may be all.

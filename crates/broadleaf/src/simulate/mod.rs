@@ -70,7 +70,7 @@ fn blocks_of(platform: &Platform, plan: &Plan) -> u64 {
 /// # Errors
 /// An edge without a path, or a plan that deadlocks.
 pub fn run(platform: &Platform, programs: &Programs, record: bool) -> Result<Trace, PlanError> {
-    network::Network::new(platform, programs, None, record)?.run(&Budget::UNLIMITED)
+    network::Network::new(platform, programs, None, record, &Budget::UNLIMITED)?.run(&Budget::UNLIMITED)
 }
 
 /// Runs a valid plan while rates change.
@@ -83,5 +83,6 @@ pub fn run_varying(
     rates: &dyn Varying,
     record: bool,
 ) -> Result<Trace, PlanError> {
-    network::Network::new(platform, programs, Some(rates), record)?.run(&Budget::UNLIMITED)
+    network::Network::new(platform, programs, Some(rates), record, &Budget::UNLIMITED)?
+        .run(&Budget::UNLIMITED)
 }

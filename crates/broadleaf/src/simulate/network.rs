@@ -64,20 +64,27 @@ pub(super) struct Network<'a> {
 }
 
 impl<'a> Network<'a> {
-    /// With `rates`, the rates of links and pipes change as listed there.
+    /// With `rates`, the rates of links and pipes change as listed there. Fails with [`PlanError::OutOfTime`] if the
+    /// time is up first: among n trees, to set up the nodes takes longer than to run them.
     pub fn new(
         platform: &'a Platform,
         programs: &'a Programs,
         rates: Option<&'a dyn Varying>,
         record: bool,
+        budget: &Budget,
     ) -> Result<Self, PlanError> {
         let window = match platform.port_model() {
             PortModel::LinkCapacity => FlowWindow::LINK,
             _ => FlowWindow::PORT,
         };
         let nodes = platform.node_count();
-        let executors: Vec<NodeExecutor> =
-            platform.nodes().map(|node| NodeExecutor::new(programs, node, |_| window)).collect();
+        let mut executors: Vec<NodeExecutor> = Vec::with_capacity(nodes);
+        for node in platform.nodes() {
+            if budget.is_timed() && budget.is_spent() {
+                return Err(PlanError::OutOfTime);
+            }
+            executors.push(NodeExecutor::new(programs, node, |_| window));
+        }
         let routes = Routes::new(platform, programs, &executors)?;
         Ok(Network {
             platform,

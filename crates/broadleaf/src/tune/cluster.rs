@@ -90,8 +90,10 @@ impl<'a> UniformCluster<'a> {
         let link = platform.class(classes[(classes.len() - 1) / 2]).clone();
         let mut network = PLogP::of(platform.name(), &link)?;
         // A segment also passes fast links, for which the median link's size is too small.
-        let handled = distinct(&classes).into_iter().map(|class| handled_bytes(&platform.class(class).time));
-        network.handled_bytes = handled.fold(network.handled_bytes, u64::max);
+        let handled = distinct(&classes)
+            .into_iter()
+            .map(|class| handled_bytes(&platform.class(class).time, platform.handling_s()));
+        network.handled_bytes = handled.fold(1, u64::max);
         Ok(UniformCluster { platform, root, is_uniform, link, network })
     }
 
@@ -147,6 +149,7 @@ impl<'a> UniformCluster<'a> {
 
     fn uniform(&self, nodes: u64) -> Result<(Platform, NodeId), Fault> {
         let mut builder = PlatformBuilder::new(self.platform.name(), self.platform.port_model());
+        builder.handling_s(self.platform.given_handling_s());
         let hosts = (0..nodes).map(|at| builder.add_host(format!("n{at}"))).collect::<Result<Vec<_>, _>>()?;
         let class = builder.add_class(self.link.clone());
         let root = hosts[0];
@@ -162,7 +165,7 @@ impl<'a> UniformCluster<'a> {
         hosts.rotate_left(at);
         hosts.truncate(nodes);
         let mut builder = PlatformBuilder::new(platform.name(), platform.port_model());
-        builder.local_start(platform.local_start());
+        builder.local_start(platform.local_start()).handling_s(platform.given_handling_s());
         let mut moved = vec![None; platform.node_count()];
         for node in platform.nodes() {
             let properties = platform.node(node);

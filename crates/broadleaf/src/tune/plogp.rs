@@ -61,7 +61,7 @@ impl PLogP {
             bulk: class.bulk.clone(),
             send_overhead: class.send_overhead.clone(),
             receive_overhead: class.receive_overhead.clone(),
-            handled_bytes: handled_bytes(&class.time),
+            handled_bytes: handled_bytes(&class.time, HANDLING_S),
         })
     }
 
@@ -103,10 +103,10 @@ impl PLogP {
 }
 
 /// The bytes that a link moves while a host handles one message; 1 if it has a start-up, or no limit of its rate.
-pub(super) fn handled_bytes(time: &TransferTime) -> u64 {
+pub(super) fn handled_bytes(time: &TransferTime, handling_s: f64) -> u64 {
     match *time {
         TransferTime::Affine { startup_s: 0.0, bandwidth_bytes_per_s: Some(bandwidth) } => {
-            ((bandwidth * HANDLING_S) as u64).max(1)
+            ((bandwidth * handling_s) as u64).max(1)
         }
         _ => 1,
     }

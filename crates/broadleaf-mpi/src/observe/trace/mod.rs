@@ -12,8 +12,13 @@ pub use document::write;
 pub use moves::{collected_text, Side};
 pub use watch::{Tracer, Watch};
 
-/// Seconds of this machine's steady clock, which all processes of it share.
+use crate::smpi;
+
+/// Seconds of this machine's steady clock, which all processes of it share; of the simulated one under SMPI.
 pub fn now_s() -> f64 {
+    if let Some(simulated_s) = smpi::now_s() {
+        return simulated_s;
+    }
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the address is of a local timespec. The clock is one that every Linux has.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };

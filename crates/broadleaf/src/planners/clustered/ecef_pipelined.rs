@@ -94,7 +94,7 @@ fn pace(instance: &Instance) -> Pace {
 }
 
 /// The model is as accurate as a simulation, and faster.
-fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
+fn modelled_count(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
     Some(COUNTS.best(instance, most, |sized, count| tree(&Units::of_hosts(sized), count).0))
 }
 

@@ -77,5 +77,6 @@ pub(crate) use mixed::MIXED;
 pub(crate) use mpich_g2::MpichG2;
 pub use rules::HEURISTICS;
 pub use sends::{makespan_s, times, ClusterSend, Times};
-pub(crate) use site_relays::SiteRelays;
+pub(crate) use site_gather::SITE_BLOCKS;
+pub(crate) use site_relays::SITE_RELAYS;
 pub(crate) use site_trees::SiteTrees;

@@ -1,4 +1,4 @@
-//! The all-gather between sites: the ways of the blocks, by how long the pipes are busy.
+//! All-gather between sites: each host has a tree that enters each other site and each cluster once.
 //!
 //! While all blocks take less time through a pipe than the latencies do, the ways of the least latencies or the straight
 //! ones are taken. Longer blocks need all pipes. Where each two sites have a pipe of their own, the hosts of a site take
@@ -10,11 +10,35 @@
 //!
 //! A sender passes over busy receivers and pipes in the model (`skip_busy`). Ranks start a message while an earlier one
 //! waits for a pipe, so that is nearer to how they run the plan than a port that waits.
+//!
+//! Reference: Kielmann et al., *MagPIe* (each block crosses each wide-area link once). Cost: all blocks through the busiest
+//! port or pipe, and the latencies of one way. Complexity: O(n²). Guarantee: in each tree, each site is entered once.
+//!
+//! ```
+//! use broadleaf::budget::Budget;
+//! use broadleaf::plan::Collective;
+//! use broadleaf::planners::{find, plan_with, Instance};
+//! use broadleaf::platform::Platform;
+//!
+//! let platform = Platform::from_json(r#"{"format": "broadleaf-platform/1", "name": "two sites", "port_model": "one-port",
+//!     "nodes": [{"id": "a", "cluster": "A"}, {"id": "b", "cluster": "A"}, {"id": "c", "cluster": "B"}],
+//!     "meshes": [{"nodes": ["a", "b"], "link": {"latency_s": 0, "bandwidth_bytes_per_s": 100}}],
+//!     "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": true,
+//!         "link": {"latency_s": 0.5, "bandwidth_bytes_per_s": 100}}]}"#).unwrap();
+//! let a = platform.hosts().next().unwrap();
+//! let instance = Instance { collective: Collective::Allgather, ..Instance::new(&platform, a, 100).unwrap() };
+//! let plan = plan_with(find("site-blocks").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+//! // Of the three trees, that of c alone goes from B to A, and enters it once.
+//! let c = platform.hosts().last().unwrap();
+//! let out_of_c = plan.trees.iter().flat_map(|tree| tree.edges()).filter(|&(from, _)| from == c);
+//! assert_eq!(out_of_c.count(), 1);
+//! ```
 
 use super::site_blocks::{self, Handing, Ways};
-use super::site_promise::{latencies_s, quickest, sites};
-use crate::plan::{Plan, PlanError};
-use crate::planners::Instance;
+use super::site_promise::{has_sites, latencies_s, quickest, sites};
+use crate::budget::Budget;
+use crate::plan::{Collective, Plan, PlanError};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use crate::platform::{NodeId, Platform, SharedId};
 
 /// Blocks are long where the busiest pipe takes more than this part of the time of the longest way; chosen.
@@ -27,8 +51,56 @@ const LEAST_BYTES: u64 = 2 << 10;
 /// One that crosses no pipe but the first goes whole up to this many bytes; chosen.
 const WHOLE_BYTES: u64 = 64 << 10;
 
+/// More hosts take longer than a quick plan: n² transfers are simulated.
+const QUICK_HOSTS: usize = 128;
+
+/// One of the planners of all-gathers between sites.
+pub(crate) struct SiteGather {
+    pub(super) card: &'static Card,
+    pub(super) handing: Handing,
+}
+
+pub(crate) static SITE_BLOCKS: SiteGather = SiteGather { card: &CARD, handing: Handing::Alone };
+
+static CARD: Card = Card {
+    name: "site-blocks",
+    summary: "all-gather along a tree for each host, which enters each site once",
+    reference: "Kielmann et al., MagPIe, PPoPP 1999",
+    objective: "makespan of all-gathers between sites",
+    guarantee: "in each tree, each site is entered once",
+    complexity: "O(n²)",
+    profile: PROFILE,
+};
+
+pub(super) const PROFILE: Profile = Profile {
+    pace: |instance| Pace::uncounted(instance, instance.platform.node_count() <= QUICK_HOSTS),
+    segments: Segmentation::Guided {
+        whole: |_, count| count,
+        modelled: |instance, most, _| Some(segments(instance, most)),
+    },
+    ..Profile::QUICK
+};
+
+impl Planner for SiteGather {
+    fn card(&self) -> &'static Card {
+        self.card
+    }
+
+    fn collectives(&self) -> &'static [Collective] {
+        &[Collective::Allgather]
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        has_sites(instance)
+    }
+
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+        plan(instance, self.card.name, self.handing)
+    }
+}
+
 /// The plan, named `name`; unsupported where two heads have no link between them, or short blocks would be relayed.
-pub(super) fn plan(instance: &Instance, name: &str, handing: Handing) -> Result<Plan, PlanError> {
+fn plan(instance: &Instance, name: &str, handing: Handing) -> Result<Plan, PlanError> {
     let Instance { platform, root, message_bytes, segment_bytes, seed, collective, .. } = *instance;
     let sites = sites(platform);
     let (ways, is_long) = ways(name, instance, &sites)?;
@@ -42,7 +114,7 @@ pub(super) fn plan(instance: &Instance, name: &str, handing: Handing) -> Result<
 }
 
 /// The number of segments of a block, at most `most`.
-pub(super) fn segments(instance: &Instance, most: u64) -> u64 {
+fn segments(instance: &Instance, most: u64) -> u64 {
     let bytes = instance.message_bytes;
     let count = match ways("", instance, &sites(instance.platform)) {
         Ok((ways, true)) if ways.len() == 1 => bytes / LEAST_BYTES,

@@ -1,25 +1,36 @@
 //! The sites of a platform, and what trees between them promise before any simulation.
 
-use super::groups::{by_cluster, by_site};
+use super::groups::{by_cluster, by_latency, by_site};
 use crate::model::{occupation, Resource};
 use crate::plan::{PlanError, Tree};
-use crate::planners::Instance;
+use crate::planners::{Instance, Unsupported};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::BTreeMap;
 
-/// By site, its clusters, the largest first; where there is one site only, each cluster counts as a site.
+/// By site, its clusters, the largest first; where there is one site only, each cluster counts as a site, and where
+/// there is one cluster only, each group of near hosts.
 pub(super) fn sites(platform: &Platform) -> Vec<Vec<Vec<NodeId>>> {
     let hosts: Vec<NodeId> = platform.hosts().collect();
     let mut sites = by_site(platform, hosts.clone());
     if sites.len() == 1 {
-        sites = by_cluster(platform, hosts);
+        sites = by_cluster(platform, hosts.clone());
     }
-    let clusters = |site: Vec<NodeId>| {
-        let mut clusters = by_cluster(platform, site);
-        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.len()));
-        clusters
+    let mut sites: Vec<Vec<Vec<NodeId>>> = match sites.len() {
+        1 => by_latency(platform, &hosts),
+        _ => sites.into_iter().map(|site| by_cluster(platform, site)).collect(),
     };
-    sites.into_iter().map(clusters).collect()
+    for clusters in &mut sites {
+        clusters.sort_by_key(|cluster| std::cmp::Reverse(cluster.len()));
+    }
+    sites
+}
+
+/// Whether there are several sites, clusters or groups of near hosts.
+pub(super) fn has_sites(instance: &Instance) -> Result<(), Unsupported> {
+    match sites(instance.platform).len() {
+        0 | 1 => Err(Unsupported("all hosts are in one cluster of one site, and equally near".to_string())),
+        _ => Ok(()),
+    }
 }
 
 /// The latencies between the sites' first hosts, seconds; infinite where they have no link.

@@ -1,9 +1,9 @@
-//! All-gather of long blocks between sites: the trees of `site-trees`, but two hosts' blocks leave their site through one of
+//! All-gather of long blocks between sites: the trees of `site-blocks`, but two hosts' blocks leave their site through one of
 //! them, and another host than the one at which a block enters hands it on.
 //!
 //! The blocks of all hosts share a pipe and arrive together. Of two that leave one after the other, the first is handed on
 //! while the second is in the pipe. The host at which a block enters has its port free for the next ones. Both cost a hop
-//! inside a site, so `best` compares this planner with `site-trees`.
+//! inside a site, so `best` compares this planner with `site-blocks`.
 //!
 //! Reference: Kielmann et al., *MagPIe* (each block crosses each wide-area link once); pairs and relays are chosen by
 //! measurement (`benches/smpi_sweep.py --collective allgather`). Cost: all blocks through the busiest port or pipe, and the
@@ -31,44 +31,17 @@
 //! ```
 
 use super::site_blocks::Handing;
-use super::{site_gather, site_trees};
-use crate::budget::Budget;
-use crate::plan::{Collective, Plan, PlanError};
-use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupported};
+use super::site_gather::{SiteGather, PROFILE};
+use crate::planners::Card;
 
-pub(crate) struct SiteRelays;
+pub(crate) static SITE_RELAYS: SiteGather = SiteGather { card: &CARD, handing: Handing::Relayed };
 
 static CARD: Card = Card {
     name: "site-relays",
-    summary: "all-gather of long blocks along the trees of site-trees, by pairs of hosts and relays",
+    summary: "all-gather of long blocks along the trees of site-blocks, by pairs of hosts and relays",
     reference: "Kielmann et al., MagPIe, PPoPP 1999",
     objective: "makespan of all-gathers of long blocks between sites",
     guarantee: "in each tree, each site is entered once",
     complexity: "O(n²)",
-    profile: Profile {
-        pace: site_trees::pace,
-        segments: Segmentation::Guided {
-            whole: |_, count| count,
-            modelled: |instance, most| Some(site_gather::segments(instance, most)),
-        },
-        ..Profile::QUICK
-    },
+    profile: PROFILE,
 };
-
-impl Planner for SiteRelays {
-    fn card(&self) -> &'static Card {
-        &CARD
-    }
-
-    fn collectives(&self) -> &'static [Collective] {
-        &[Collective::Allgather]
-    }
-
-    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        site_trees::has_sites(instance)
-    }
-
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
-        site_gather::plan(instance, CARD.name, Handing::Relayed)
-    }
-}

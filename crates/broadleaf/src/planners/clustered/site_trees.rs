@@ -1,21 +1,19 @@
-//! All-reduce and all-gather between sites: trees that enter each site once, with other inner hosts in each tree.
+//! All-reduce between sites: a few trees that enter each site once, with other inner hosts in each tree.
 //!
-//! Of an all-gather, each host has a tree ([`site_gather`](super::site_gather)); of an all-reduce there are a few. Each of
-//! these has a head in every site, and all other heads hang from that of one site. Below the head, each cluster of
-//! the site has its own tree, of few children a host. A segment is combined on its way up its tree, and goes out on the
-//! same one. The trees start at other hosts of each cluster, so that the hosts' ports share the work. Their roots are
-//! either all at the site that is nearest to all others, which keeps the way in and out short, or at each site in turn,
-//! which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages then, the least possible. The plan that is
-//! quicker by its busiest resource and its longest way is taken.
+//! A tree has a head in every site, and all other heads hang from that of one site. Below the head, each cluster of the
+//! site has its own tree, of few children a host. A segment is combined on its way up its tree, and goes out on the same
+//! one. The trees start at other hosts of each cluster, so that the hosts' ports share the work. Their roots are either all
+//! at the site that is nearest to all others, which keeps the way in and out short, or at each site in turn, which shares
+//! the pipes: with g sites a pipe carries 2·(g − 1)/g messages then, the least possible. The plan that is quicker by its
+//! busiest resource and its longest way is taken.
 //!
 //! A sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes, would keep their
 //! sites waiting.
 //!
 //! Reference: Kielmann et al., *MagPIe* (one tree that crosses each wide-area link once), and Sanders, Speck and Träff,
 //! *Two-tree algorithms for full bandwidth broadcast, reduction and scan* (other inner hosts in each tree). Cost: about
-//! two messages through each port, or the pipes' part, and the latencies of both ways; of an all-gather, all blocks
-//! through the busiest port or pipe, and the latencies of one way. Complexity: O(n · g), of an all-gather O(n²).
-//! Guarantee: in each tree, each site is entered and left once.
+//! two messages through each port, or the pipes' part, and the latencies of both ways. Complexity: O(n · g). Guarantee: in
+//! each tree, each site is entered and left once.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -41,12 +39,10 @@
 //! assert_eq!(trace.finish_s, [1.5, 3.0]);
 //! ```
 
-use super::site_blocks::Handing;
-use super::site_gather;
-use super::site_promise::{latencies_s, quickest, sites};
+use super::site_promise::{has_sites, latencies_s, quickest, sites};
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
-use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
+use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 use crate::platform::{NodeId, Platform};
 
 /// Trees whose roots are at one site: the two of the two-tree algorithm, which occupy each port fully already.
@@ -55,45 +51,18 @@ const TREES_OF_ONE_SITE: usize = 2;
 const MOST_TREES: usize = 16;
 /// A host has no more children than this unless it is a head; more lengthen the wait for the last one.
 const MOST_CHILDREN: usize = 4;
-/// An all-gather of more hosts takes longer than a quick plan: n² transfers are simulated.
-const QUICK_BLOCKS: usize = 128;
-
 pub(crate) struct SiteTrees;
 
 static CARD: Card = Card {
     name: "site-trees",
-    summary: "all-reduce along a few trees that enter each site once, with other inner hosts in each; all-gather along \
-              one for each host",
+    summary: "all-reduce along a few trees that enter each site once, with other inner hosts in each",
     reference: "Kielmann et al., MagPIe, PPoPP 1999; Sanders, Speck and Träff, Two-tree algorithms for full bandwidth \
                 broadcast, reduction and scan",
-    objective: "makespan of all-gathers and long all-reduces between sites",
+    objective: "makespan of long all-reduces between sites",
     guarantee: "in each tree, each site is entered and left once",
-    complexity: "O(n g) for g sites; O(n²) for an all-gather",
-    profile: Profile {
-        pace,
-        segments: Segmentation::Guided { whole: |_, count| count, modelled: segments },
-        ..Profile::QUICK
-    },
+    complexity: "O(n g) for g sites",
+    profile: Profile::QUICK,
 };
-
-pub(super) fn pace(instance: &Instance) -> Pace {
-    match instance.collective {
-        Collective::Allgather => Pace::uncounted(instance, instance.platform.node_count() <= QUICK_BLOCKS),
-        _ => Pace::Quick,
-    }
-}
-
-fn segments(instance: &Instance, most: u64) -> Option<u64> {
-    (instance.collective == Collective::Allgather).then(|| site_gather::segments(instance, most))
-}
-
-/// Whether there are several sites, or several clusters.
-pub(super) fn has_sites(instance: &Instance) -> Result<(), Unsupported> {
-    match sites(instance.platform).len() {
-        0 | 1 => Err(Unsupported("all hosts are in one cluster of one site".to_string())),
-        _ => Ok(()),
-    }
-}
 
 impl Planner for SiteTrees {
     fn card(&self) -> &'static Card {
@@ -101,7 +70,7 @@ impl Planner for SiteTrees {
     }
 
     fn collectives(&self) -> &'static [Collective] {
-        &[Collective::Allgather, Collective::Allreduce]
+        &[Collective::Allreduce]
     }
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
@@ -110,9 +79,6 @@ impl Planner for SiteTrees {
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let Instance { platform, root, message_bytes, segment_bytes, seed, collective, .. } = *instance;
-        if collective == Collective::Allgather {
-            return site_gather::plan(instance, CARD.name, Handing::Alone);
-        }
         let sites = sites(platform);
         let nearest = nearest_to_all(&latencies_s(platform, &sites));
         let at_one = trees(platform, &sites, TREES_OF_ONE_SITE, |_| nearest);

@@ -9,10 +9,10 @@
 use super::candidate::Candidate;
 use super::in_turn::in_turn;
 use super::period_layout::Layout;
-use super::refused;
 use super::settings::blocks::{
     ALLGATHER_TREES, COUNTS, LEAST_PERIODS, MOST_LISTED, MOST_SEGMENTED, MOST_TIMETABLED,
 };
+use super::{quickest, refused};
 use crate::budget::Budget;
 use crate::optimum::{allgather_trees, BlockTrees, WeightedTree};
 use crate::plan::{throughput, Period, Plan, PlanError, Predicted, Tree};
@@ -40,17 +40,16 @@ pub(super) fn plan(instance: &Instance, planner: &str, budget: &Budget) -> Resul
 }
 
 /// The number of segments, up to `most`, with which the listed transfers end first; `None` without a period.
-pub(super) fn segments(instance: &Instance, most: u64) -> Option<u64> {
+pub(super) fn segments(instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
     let time_s = |count: u64| -> Option<f64> {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-        let (found, trees) = trees(&sized, &Budget::UNLIMITED).ok()?;
-        listed(&sized, &found, trees, &Budget::UNLIMITED).map(|(done_s, _)| done_s)
+        let (found, trees) = trees(&sized, budget).ok()?;
+        listed(&sized, &found, trees, budget).map(|(done_s, _)| done_s)
     };
     let hosts = instance.platform.hosts().count() as u64;
     let is_short = |count: u64| count == 1 || count * hosts * hosts <= MOST_SEGMENTED;
     let counts = COUNTS.into_iter().filter(|&count| count <= most && is_short(count));
-    let timed: Vec<(f64, u64)> = counts.filter_map(|count| Some((time_s(count)?, count))).collect();
-    timed.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, count)| count)
+    quickest(counts, budget, time_s)
 }
 
 /// The trees, and how many each host has.
@@ -72,7 +71,7 @@ fn listed(instance: &Instance, found: &BlockTrees, count: usize, budget: &Budget
     let layout = || Layout::of_blocks(instance, &found.trees);
     let periods = instance.message_bytes.div_ceil(instance.segment_bytes).div_ceil(count as u64);
     let trees: Vec<WeightedTree> = found.trees.iter().map(|(_, tree)| tree.clone()).collect();
-    let listed = in_turn(layout(), periods);
+    let listed = in_turn(layout(), periods, budget);
     let transfers = found.trees.len() * found.trees.len() / count;
     if periods < LEAST_PERIODS || transfers > MOST_TIMETABLED {
         return Some(listed);

@@ -2,7 +2,7 @@
 
 use super::assign_windows::assign_windows;
 use super::period_layout::Layout;
-use super::settings::{sets, shortening, timetables};
+use super::settings::{sets, timetables};
 use super::shorten_period::ServingOrders;
 use super::timetable::Timetable;
 use crate::budget::Budget;
@@ -14,14 +14,14 @@ use crate::plan::{Period, Slot};
 pub(super) fn soonest(
     mut laid_out: Vec<Candidate>,
     least_s: f64,
-    effort: usize,
+    (count, effort): (usize, usize),
     budget: &Budget,
 ) -> Option<Candidate> {
     laid_out.sort_by(|a, b| a.done_s.total_cmp(&b.done_s));
     // Several starts may lead to the same period.
     laid_out.dedup_by(|a, b| a.done_s == b.done_s);
     if laid_out.first()?.done_s > least_s * sets::GOOD {
-        for candidate in laid_out.iter_mut().take(shortening::SETS) {
+        for candidate in laid_out.iter_mut().take(count) {
             candidate.tighten(effort, budget);
         }
     }

@@ -10,14 +10,17 @@ use super::assign_windows::tails;
 use super::period_layout::Layout;
 use super::settings::listing::URGENCIES;
 use super::timetable::{order_bits, PeriodTransfer, Timetable};
+use crate::budget::Budget;
 use crate::plan::{Period, Slot};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The order in which `periods` periods end first, and when, seconds.
-pub(super) fn in_turn(layout: Layout, periods: u64) -> (f64, Period) {
+/// The order in which `periods` periods end first, and when, seconds; of those listed until the time is up.
+pub(super) fn in_turn(layout: Layout, periods: u64, budget: &Budget) -> (f64, Period) {
     let (transfers, resources) = (&layout.transfers, layout.resources.len());
-    let listed = URGENCIES.into_iter().map(|urgency| {
+    // The first order is listed in any case. Units are not counted, so without a time limit all are.
+    let has_time = |&(at, _): &(usize, f64)| at == 0 || !(budget.is_timed() && budget.is_spent());
+    let listed = URGENCIES.into_iter().enumerate().take_while(has_time).map(|(_, urgency)| {
         let timetable =
             Timetable { order: list(transfers, resources, urgency), lag: vec![0; transfers.len()] };
         (timetable.play_s(transfers, resources, periods), timetable.order)

@@ -156,12 +156,30 @@ fn pace(instance: &Instance) -> Pace {
 }
 
 /// The number of segments of blocks; a broadcast's is searched.
-fn segments(instance: &Instance, most: u64) -> Option<u64> {
+fn segments(instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
     match instance.collective {
-        Collective::Scatter => scatter::segments(instance, most),
-        Collective::Allgather => allgather::segments(instance, most),
+        Collective::Scatter => scatter::segments(instance, most, budget),
+        Collective::Allgather => allgather::segments(instance, most, budget),
         _ => None,
     }
+}
+
+/// The one of these numbers of segments with the least time, seconds, of those timed until the budget is spent; the
+/// first that has a time is always among them.
+fn quickest(
+    counts: impl Iterator<Item = u64>,
+    budget: &Budget,
+    time_s: impl Fn(u64) -> Option<f64>,
+) -> Option<u64> {
+    let mut best: Option<(f64, u64)> = None;
+    for count in counts {
+        if best.is_some() && budget.is_spent() {
+            break;
+        }
+        let timed = time_s(count).map(|time_s| (time_s, count));
+        best = timed.into_iter().chain(best).min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    }
+    best.map(|(_, count)| count)
 }
 
 fn refused(error: OptimumError) -> PlanError {
@@ -219,8 +237,8 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
         best_s = best_s.min(candidate.done_s);
         laid_out.push(candidate);
     }
-    let best =
-        soonest(laid_out, least_s, shortening::EFFORT, budget).expect("one segment a period always fits");
+    let best = soonest(laid_out, least_s, (shortening::SETS, shortening::EFFORT), budget)
+        .expect("one segment a period always fits");
     let period = best.period();
     Ok(Plan { period, ..tree_plan(instance, CARD.name, merged(&best.trees)) })
 }
@@ -289,4 +307,25 @@ fn merged(trees: &[WeightedTree]) -> Vec<Tree> {
         tree.share = count as f64 / trees.len() as f64;
     }
     distinct.iter().map(WeightedTree::plan_tree).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::time::Duration;
+
+    #[test]
+    fn a_spent_budget_times_one_number_of_segments() {
+        let tried = Cell::new(0);
+        let time_s = |count: u64| {
+            tried.set(tried.get() + 1);
+            (count > 1).then(|| 1.0 / count as f64)
+        };
+        let counts = || [1, 2, 4, 8].into_iter();
+        assert_eq!(quickest(counts(), &Budget::UNLIMITED, time_s), Some(8));
+        assert_eq!(tried.replace(0), 4);
+        assert_eq!(quickest(counts(), &Budget::within(Duration::ZERO), time_s), Some(2));
+        assert_eq!(tried.get(), 2, "the first has no time");
+    }
 }

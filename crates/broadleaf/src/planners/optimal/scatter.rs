@@ -7,7 +7,7 @@
 //! Cost: Σ of the blocks' loads on the busiest resource, and one segment's way to the last host.
 
 use super::settings::blocks::{COUNTS, SCATTER_TREES};
-use super::{merged, refused};
+use super::{merged, quickest, refused};
 use crate::budget::Budget;
 use crate::optimum::{scatter_trees, WeightedTree};
 use crate::plan::{throughput, Plan, PlanError, Predicted, Tree, TreeBuilder};
@@ -34,17 +34,15 @@ pub(super) fn plan(instance: &Instance, planner: &str, budget: &Budget) -> Resul
 
 /// The number of segments, up to `most`, at which the blocks' loads and one segment's way to the last host together
 /// take the least time.
-pub(super) fn segments(instance: &Instance, most: u64) -> Option<u64> {
+pub(super) fn segments(instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
     let time_s = |count: u64| -> Option<f64> {
         let sized = instance.segmented(instance.message_bytes.div_ceil(count));
-        let plan = plan(&sized, "", &Budget::UNLIMITED).ok()?;
+        let plan = plan(&sized, "", budget).ok()?;
         let rate = plan.predicted.throughput_bytes_per_s?;
         let last_s = plan.trees.iter().map(|tree| arrival_s(&sized, tree)).fold(0.0, f64::max);
         Some(instance.message_bytes as f64 / rate + last_s)
     };
-    let counts = COUNTS.into_iter().filter(|&count| count <= most);
-    let timed: Vec<(f64, u64)> = counts.filter_map(|count| Some((time_s(count)?, count))).collect();
-    timed.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, count)| count)
+    quickest(COUNTS.into_iter().filter(|&count| count <= most), budget, time_s)
 }
 
 /// The least time of a segment from the root to the last host of a tree, seconds.

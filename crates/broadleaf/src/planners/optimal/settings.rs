@@ -115,7 +115,9 @@ pub(super) mod turns {
     /// How far shares may be from whole parts of a period: plans print them in decimals.
     pub const SHARE: f64 = 1e-6;
     /// The orders of the trees in which the shortest period is laid out again. Chosen: more starts in one order gain less.
-    pub const ORDERS: usize = 4;
+    pub const ORDERS: usize = 6;
+    /// Periods that are shortened in the end. Chosen.
+    pub const SETS: usize = 6;
     /// The effort of shortening the best periods in the end, in [`shortening::EFFORT`](super::shortening::EFFORT)s: some
     /// seconds. Chosen.
     pub const THOROUGH: usize = 12;

@@ -14,6 +14,7 @@ use crate::optimum::WeightedTree;
 use crate::plan::{throughput, Collective, Plan, PlanError, Predicted};
 use crate::planners::Instance;
 use crate::platform::Platform;
+use crate::random::Random;
 use std::collections::BTreeMap;
 
 /// The broadcast `plan` with a period for its trees, made for its message; whatever period it had is dropped. A
@@ -52,38 +53,48 @@ pub fn with_period(platform: &Platform, plan: &Plan, budget: &Budget) -> Result<
     }
     let least_s = plan.message_bytes as f64 / bytes_per_s;
     let laid_out = laid_out(&instance, &trees, least_s, budget);
-    let period = soonest(laid_out, least_s, turns::THOROUGH * shortening::EFFORT, budget)
+    let period = soonest(laid_out, least_s, (turns::SETS, turns::THOROUGH * shortening::EFFORT), budget)
         .and_then(|best| best.period());
     Ok(Plan { period, skip_busy: false, predicted: Predicted::default(), ..plan })
 }
 
-/// The trees as periods in which they come one and more times over, until one is done within [`sets::GOOD`] times
-/// `least_s`.
+/// The trees, in several orders, as periods in which they come one and more times over, until one is done within
+/// [`sets::GOOD`] times `least_s`. Loose and dense starts are for the shortest periods: those in which the trees come once,
+/// then longer ones in the order that was the best.
 fn laid_out(instance: &Instance, trees: &[WeightedTree], least_s: f64, budget: &Budget) -> Vec<Candidate> {
     let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+    let mut random = Random::new(0);
+    let mut shuffled = trees.to_vec();
+    let orders: Vec<Vec<WeightedTree>> = (0..turns::ORDERS)
+        .map(|order| {
+            if order > 0 {
+                random.shuffle(&mut shuffled);
+            }
+            shuffled.clone()
+        })
+        .collect();
     let mut laid_out: Vec<Candidate> = Vec::new();
+    let (mut best_order, mut best_s) = (0, f64::INFINITY);
     for times in turns::REPEATS {
         let width = trees.len() * times;
         let transfers = width * instance.platform.node_count();
         let fits = width as u64 <= segments && transfers <= sets::MOST_TRANSFERS;
-        if !laid_out.is_empty() && (!fits || budget.is_spent()) {
-            break;
-        }
-        let repeated: Vec<WeightedTree> = trees.iter().cycle().take(width).cloned().collect();
-        let layout = || Layout::of(instance, &repeated);
-        laid_out.push(Candidate::new(repeated.clone(), layout(), segments, budget));
-        if laid_out.last().is_some_and(|candidate| candidate.done_s <= least_s * sets::GOOD) {
-            break;
-        }
-        if transfers > turns::MOST_LOOSE {
-            continue;
-        }
-        for order in 0..if times == 1 { turns::ORDERS.min(width) } else { 1 } {
-            let mut turned = repeated.clone();
-            turned.rotate_left(order);
-            let first_s = shortened(instance, &turned, segments, budget, &mut laid_out);
-            if first_s <= least_s * sets::GOOD {
+        for (order, trees) in orders.iter().enumerate() {
+            if !laid_out.is_empty() && (!fits || budget.is_spent()) {
                 return laid_out;
+            }
+            let repeated: Vec<WeightedTree> = trees.iter().cycle().take(width).cloned().collect();
+            let layout = Layout::of(instance, &repeated);
+            laid_out.push(Candidate::new(repeated.clone(), layout, segments, budget));
+            if transfers <= turns::MOST_LOOSE && (times == 1 || order == best_order) {
+                shortened(instance, &repeated, segments, budget, &mut laid_out);
+            }
+            let done_s = laid_out.iter().map(|candidate| candidate.done_s).fold(f64::INFINITY, f64::min);
+            if done_s <= least_s * sets::GOOD {
+                return laid_out;
+            }
+            if done_s < best_s {
+                (best_order, best_s) = (order, done_s);
             }
         }
     }
@@ -91,14 +102,14 @@ fn laid_out(instance: &Instance, trees: &[WeightedTree], least_s: f64, budget: &
 }
 
 /// Adds periods from loose and from dense starts, each shortened: which start leads to the shortest period is not known
-/// before. Returns when the message is everywhere by the best period known, seconds.
+/// before.
 fn shortened(
     instance: &Instance,
     trees: &[WeightedTree],
     segments: u64,
     budget: &Budget,
     laid_out: &mut Vec<Candidate>,
-) -> f64 {
+) {
     let layout = || Layout::of(instance, trees);
     let loose = turns::LOOSE
         .into_iter()
@@ -112,7 +123,6 @@ fn shortened(
         candidate.tighten(shortening::EFFORT, budget);
         laid_out.push(candidate);
     }
-    laid_out.iter().map(|candidate| candidate.done_s).fold(f64::INFINITY, f64::min)
 }
 
 /// How many segments of the shortest period each share stands for; `None` where a short one has no whole numbers.

@@ -54,7 +54,7 @@ static CARD: Card = Card {
 };
 
 /// The segments whose hop is the shortest: all of a block through a port, or one of them and the latency.
-fn segments_of_a_block(instance: &Instance, most: u64) -> Option<u64> {
+fn segments_of_a_block(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
     let Instance { platform, message_bytes, .. } = *instance;
     let hosts: Vec<_> = platform.hosts().collect();
     if hosts.len() > MOST_FOLLOWING {

@@ -128,7 +128,7 @@ fn whole_tournaments(instance: &Instance, count: u64) -> u64 {
 }
 
 /// Whole tournaments, sized by the model of section 5.3 with its start-ups, which the paper leaves out.
-fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
+fn modelled_count(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
     let hosts = instance.receivers().count() as u64 + 1;
     if hosts <= MOST_SEARCHED {
         return None;

@@ -7,9 +7,12 @@
 //! these edges form a bipartite graph of degree two (senders left, receivers right), which two colours suffice
 //! for. Edges of colour c work in step 2q + c of period q, so no node sends or receives twice in a step.
 //!
+//! Where a segment is longer on its way than a step, its receiver passes it on as many steps later; meanwhile the
+//! receiver's ports serve earlier segments. So the latency delays the first segment only, and segments may be short.
+//!
 //! Reference: Sanders, Speck and Träff, *Two-tree algorithms for full bandwidth broadcast, reduction and scan*,
 //! Parallel Computing 35 (2009), sections 2 and 3.
-//! Cost: about m/b + 2·log2(n) segment times. Complexity: O(n).
+//! Cost: about m/b + log2(n)·(2 segment times + latency). Complexity: O(n).
 //! Guarantee: full bandwidth with logarithmic start-up on homogeneous one-port networks.
 //!
 //! ```
@@ -29,8 +32,9 @@
 //! ```
 
 use crate::budget::Budget;
-use crate::plan::{Period, Plan, PlanError, Slot, TreeBuilder, Trees};
+use crate::plan::{throughput, Period, Plan, PlanError, Slot, TreeBuilder, Trees};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
+use crate::platform::NodeId;
 
 /// The planner `two-tree`.
 pub struct TwoTree;
@@ -45,6 +49,9 @@ static CARD: Card = Card {
     complexity: "O(n)",
     profile: Profile::QUICK,
 };
+
+/// The part of a number of steps that rounding may add.
+const ROUNDING: f64 = 1e-9;
 
 /// A parent for every host 1 … p; host 0 stands for the root.
 type Parents = Vec<usize>;
@@ -70,19 +77,14 @@ impl Planner for TwoTree {
         }
         let parents = [in_order_tree(receivers), second_tree(receivers)];
         let colours = colour(&parents);
-        let steps = [first_steps(&parents[0], &colours[0]), first_steps(&parents[1], &colours[1])];
-        let both = steps.iter().enumerate();
-        let mut edges: Vec<(usize, usize, usize)> = both
-            .flat_map(|(tree, step)| (1..=receivers).map(move |child| (step[child] % 2, tree, child)))
+        let mut edges: Vec<(usize, usize, usize)> = (0..2)
+            .flat_map(|tree| (1..=receivers).map(move |child| (tree, child)))
+            .map(|(tree, child)| (colours[tree][child], tree, child))
             .collect();
         edges.sort_unstable();
         let mut builders = [(); 2].map(|_| TreeBuilder::new(instance.platform.node_count()).share(0.5));
-        let mut slots = Vec::with_capacity(edges.len());
-        for (_, tree, child) in edges {
-            let (from, to) = (hosts[parents[tree][child]], hosts[child]);
-            builders[tree].add(from, to);
-            let lag = (steps[tree][child] / 2) as u32;
-            slots.push(Slot { segment: tree as u32, from, to, lag });
+        for &(_, tree, child) in &edges {
+            builders[tree].add(hosts[parents[tree][child]], hosts[child]);
         }
         let plan = Plan::bcast(
             instance.platform,
@@ -92,8 +94,40 @@ impl Planner for TwoTree {
             instance.segment_bytes,
             builders.into_iter().map(TreeBuilder::build).collect::<Trees>(),
         );
-        Ok(Plan { seed: instance.seed, period: Some(Period { segments: 2, slots }), ..plan })
+        let step_s = match throughput(instance.platform, &plan) {
+            Ok(bytes_per_s) => instance.segment_bytes as f64 / bytes_per_s,
+            // Routing refuses the plan.
+            Err(PlanError::NoPath { .. }) => f64::INFINITY,
+            Err(error) => return Err(error),
+        };
+        let laid_out = |steps_of_hop: &dyn Fn(NodeId, NodeId) -> usize| {
+            let hop = |from: usize, to: usize| steps_of_hop(hosts[from], hosts[to]);
+            let steps = [0, 1].map(|tree| first_steps(&parents[tree], &colours[tree], hop));
+            let slots = edges.iter().map(|&(_, tree, child)| Slot {
+                segment: tree as u32,
+                from: hosts[parents[tree][child]],
+                to: hosts[child],
+                lag: (steps[tree][child] / 2) as u32,
+            });
+            Period { segments: 2, slots: slots.collect() }
+        };
+        let mut period = laid_out(&|from, to| steps_of_hop(instance, step_s, from, to));
+        if period.excess().is_some() {
+            period = laid_out(&|_, _| 1);
+        }
+        Ok(Plan { seed: instance.seed, period: Some(period), ..plan })
     }
+}
+
+/// The steps from the start of a segment's transfer to the start of the next one along its tree. More steps than the
+/// message has segments make no difference.
+fn steps_of_hop(instance: &Instance, step_s: f64, from: NodeId, to: NodeId) -> usize {
+    let Some(class) = instance.platform.link(from, to) else { return 1 };
+    let busy_s = instance.platform.transfer_s(class, instance.segment_bytes);
+    let way_s = busy_s + instance.platform.class(class).latency_s;
+    let most = instance.message_bytes.div_ceil(instance.segment_bytes).max(1);
+    // Rounding must not add a step. Without any times there are no steps, and the quotient is no number.
+    ((way_s / step_s * (1.0 - ROUNDING)).ceil() as usize).clamp(1, most as usize)
 }
 
 /// The in-order binary tree over 1 … p: a number's height is that of its lowest set bit, its parent differs by
@@ -168,9 +202,9 @@ fn colour(parents: &[Parents; 2]) -> [Vec<usize>; 2] {
     colours
 }
 
-/// The step in which each host receives the first segment of a tree: the first one of the edge's colour after
-/// the step in which its parent did.
-fn first_steps(parents: &Parents, colours: &[usize]) -> Vec<usize> {
+/// The step in which each host is sent the first segment of a tree: the first one of the edge's colour in which its parent
+/// has it, `hop` steps after the parent was sent it.
+fn first_steps(parents: &Parents, colours: &[usize], hop: impl Fn(usize, usize) -> usize) -> Vec<usize> {
     let mut steps: Vec<Option<usize>> = vec![None; parents.len()];
     for host in 1..parents.len() {
         let mut path = vec![host];
@@ -179,7 +213,8 @@ fn first_steps(parents: &Parents, colours: &[usize]) -> Vec<usize> {
             path.push(parents[top]);
         }
         for node in path.into_iter().rev() {
-            let ready = if parents[node] == 0 { 0 } else { steps[parents[node]].map_or(0, |step| step + 1) };
+            let parent = parents[node];
+            let ready = steps[parent].map_or(0, |step| step + hop(parents[parent], parent));
             steps[node] = Some(ready + (ready + colours[node]) % 2);
         }
     }
@@ -189,6 +224,7 @@ fn first_steps(parents: &Parents, colours: &[usize]) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::check;
     use crate::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
     use crate::simulate::simulate;
     use std::collections::HashSet;
@@ -215,9 +251,13 @@ mod tests {
     }
 
     fn homogeneous(nodes: usize) -> Platform {
+        delayed(nodes, 0.0)
+    }
+
+    fn delayed(nodes: usize, latency_s: f64) -> Platform {
         let mut builder = PlatformBuilder::new("same", PortModel::OnePort);
         let hosts: Vec<_> = (0..nodes).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
-        let class = builder.add_class(LinkClass::affine(0.0, 1.0));
+        let class = builder.add_class(LinkClass { latency_s, ..LinkClass::affine(0.0, 1.0) });
         builder.add_mesh(Mesh { nodes: hosts, class }).unwrap();
         builder.build().unwrap()
     }
@@ -236,6 +276,23 @@ mod tests {
                 "{nodes}: {}",
                 trace.makespan_s
             );
+        }
+    }
+
+    /// Each of at most one level more than there are bits adds its latency and three steps; the rate stays that of the port.
+    #[test]
+    fn the_latency_delays_the_first_segment_only() {
+        for (nodes, latency_s) in
+            [(2, 9.0), (3, 9.0), (8, 0.3), (8, 7.5), (16, 40.0), (100, 12.0), (100, 1e6)]
+        {
+            let platform = delayed(nodes, latency_s);
+            let instance = Instance::new(&platform, NodeId(0), 400).unwrap().segmented(1);
+            let plan = TwoTree.plan(&instance, &Budget::UNLIMITED).unwrap();
+            assert_eq!(check::faults(&platform, &plan), [""; 0]);
+            let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+            let levels = f64::from(usize::BITS - nodes.leading_zeros());
+            let most_s = 400.0 + (levels + 1.0) * (latency_s + 3.0);
+            assert!(makespan_s <= most_s, "{nodes} nodes, {latency_s} s: {makespan_s} s of {most_s} s");
         }
     }
 }

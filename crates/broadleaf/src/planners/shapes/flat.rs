@@ -57,7 +57,7 @@ static CARD: Card = Card {
 /// the model as transfers that share it.
 const SEGMENTS_OF_A_BLOCK: u64 = 4;
 
-fn segments_of_a_block(instance: &Instance, most: u64) -> Option<u64> {
+fn segments_of_a_block(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
     (instance.collective == Collective::Allgather).then_some(most.min(SEGMENTS_OF_A_BLOCK))
 }
 

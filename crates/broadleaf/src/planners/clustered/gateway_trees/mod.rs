@@ -145,7 +145,7 @@ fn modelled_s(network: &ClassNetwork, trees: &ClassTrees, shape: Shape, segments
 }
 
 /// Of plans this large no two can be simulated in time.
-fn modelled_count(instance: &Instance, most: u64) -> Option<u64> {
+fn modelled_count(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
     let modelled_s = |sized: &Instance, _| choose(sized, &ClassNetwork::new(sized)).makespan_s;
     Some(COUNTS.best(instance, most, modelled_s))
 }
