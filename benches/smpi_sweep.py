@@ -237,8 +237,9 @@ def page(cells: dict[str, Cell]) -> str:
 COLLECTIVES_PAGE = """# Comparison with SMPI's built-in collectives
 
 Simulated seconds of the second call, root the first rank, under SimGrid's SMPI in the clean model,
-beside the fastest of SMPI's own algorithms and the bound that no plan beats. The size is that of a
-block in a scatter and a gather, of all blocks together in an all-gather, of the vector in a reduction.
+beside the fastest of SMPI's own algorithms and the bound that no plan beats, where bytes wait for the
+slowest pipe of their link. The size is that of a block in a scatter and a gather, of all blocks together
+in an all-gather, of the vector in a reduction.
 SMPI's algorithms that timed out after {seconds:g} s of real time, at this size or a smaller one, or
 delivered wrong bytes, are left out; their number stands at the end. Made by
 

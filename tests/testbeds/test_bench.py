@@ -13,7 +13,7 @@ import pytest
 
 import broadleaf as bl
 from broadleaf.benchmarks import OURS, BenchError
-from broadleaf.benchmarks.collectives import COLLECTIVES, Way, local_collectives, timed, ways
+from broadleaf.benchmarks.collectives import COLLECTIVES, Way, limit_s, local_collectives, timed, ways
 from broadleaf.benchmarks.local import starts_of
 from broadleaf.benchmarks.smpi import second_seconds
 from broadleaf.formats.simgrid import load_simgrid, write_simgrid
@@ -44,6 +44,27 @@ def test_local_ranks_are_timed_under_every_mpi() -> None:
         assert len(row["samples_s"]) == 4
         assert row["seconds"] > 0
         assert row["limit_s"] > 0
+
+
+def test_a_collective_takes_as_long_as_its_pipes() -> None:
+    def limits(pipe_bytes_per_s: float) -> list[float]:
+        link = {"latency_s": 1.0, "bandwidth_bytes_per_s": 100.0, "uses": ["wan"]}
+        network = {
+            "format": "broadleaf-platform/1",
+            "name": "two sites",
+            "port_model": "one-port",
+            "nodes": [{"id": name, "cluster": "A" if name == "a" else "B"} for name in "abc"],
+            "shared": [{"id": "wan", "bandwidth_bytes_per_s": pipe_bytes_per_s}],
+            "meshes": [{"nodes": ["b", "c"], "link": {"bandwidth_bytes_per_s": 100.0}}],
+            "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": True, "link": link}],
+        }
+        return [limit_s(bl.Platform.from_dict(network), name, 1000) for name in ("scatter", "gather")]
+
+    # By hand: two blocks of 1000 bytes through the pipe, and one latency. In the model the second one arrives
+    # 10 s after the pipe took it, at its link's rate.
+    assert limits(10.0) == pytest.approx([201.0, 201.0], rel=1e-6)
+    # A pipe that is no slower than the link changes nothing: the port takes as long.
+    assert limits(100.0) == pytest.approx([21.0, 21.0], rel=1e-6)
 
 
 def test_who_delivers_wrong_bytes_has_no_time() -> None:

@@ -40,3 +40,7 @@ def test_ranks_of_one_process_share_a_plan_and_get_their_own_data(tmp_path: Path
     rows = json.loads(stats.read_text())["broadcasts"]
     planned = {(row["bytes"], row["planner"]) for row in rows}
     assert planned == {(size, "mpich-g2") for size in SIZES}
+    # The rank that ends last takes the time that the program measures, in the simulator's seconds.
+    for size, second_call in zip(SIZES, seconds[1::2], strict=True):
+        slowest_s = max(max(row["latest_s"]) for row in rows if row["bytes"] == size)
+        assert slowest_s == pytest.approx(float(second_call), abs=1e-8)

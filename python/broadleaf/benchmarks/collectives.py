@@ -112,12 +112,43 @@ def chosen(found: list[Way], algorithms: Sequence[str], whose: str, collective: 
 
 
 def limit_s(platform: Platform, collective: str, block_bytes: int) -> float:
-    """The bound of all plans on a platform, seconds."""
+    """The bound of all plans on a platform, in the model and where bytes wait for pipes, seconds."""
     planner = BOUNDED_BY.get(collective, "ring")
-    bound_s = plan(platform, platform.hosts[0], block_bytes, planner, collective).bound_s
-    if bound_s is None:
+    plans = [
+        plan(network, network.hosts[0], block_bytes, planner, collective)
+        for network in (platform, *through_pipes(platform))
+    ]
+    bounds_s = [float(made.bound_s) for made in plans if made.bound_s is not None]
+    if not bounds_s:
         raise BenchError(f"{platform.name}: nothing bounds a collective there; give its links a rate")
-    return float(bound_s)
+    return max(bounds_s)
+
+
+def through_pipes(platform: Platform) -> list[Platform]:
+    """The platform on which bytes arrive no sooner than all pipes of their link have carried them, if it
+    differs.
+
+    In the model a transfer arrives at its link's rate, however slow its pipes are, which no network can do.
+    Here it holds ports as long as there, and its link until the narrowest pipe has carried the bytes.
+    """
+    network = platform.to_dict()
+    if network["port_model"] != "one-port":
+        return []
+    pipes = {pipe["id"]: 1 / pipe["bandwidth_bytes_per_s"] for pipe in network.get("shared", [])}
+    joins = [*network.get("meshes", []), *network.get("bridges", [])]
+    is_slower = False
+    for link in [*network.get("links", []), *(join["link"] for join in joins)]:
+        if "bandwidth_bytes_per_s" not in link:
+            return []
+        uses = link.get("uses", [])
+        s_per_byte = 1 / link["bandwidth_bytes_per_s"]
+        slowest = max([s_per_byte, *(pipes[pipe] * uses.count(pipe) for pipe in uses)])
+        is_slower |= slowest > s_per_byte
+        link.update(dict.fromkeys(("send_startup_s", "recv_startup_s"), link.get("startup_s", 0.0)))
+        link.update(dict.fromkeys(("send_s_per_byte", "recv_s_per_byte"), s_per_byte))
+        link["bandwidth_bytes_per_s"] = 1 / slowest
+    network["port_model"] = "multi-port"
+    return [Platform.from_dict(network)] if is_slower else []
 
 
 def local_collectives(
