@@ -87,6 +87,14 @@ impl Random {
     }
 }
 
+/// A deterministic pseudo-random number in [0, 1) (splitmix64's finaliser).
+pub(crate) fn scatter(of: u64) -> f64 {
+    let mut z = of.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -107,9 +107,11 @@ impl Packing {
     }
 }
 
-/// Edges of a cheapest tree's graph, and entries of the master program, per unit of work.
+/// Edges of a cheapest tree's graph, loads of the master program's trees, and entries of its inverse that a pivot
+/// changes, per unit of work.
 const EDGES_PER_UNIT: usize = 10;
-const ENTRIES_PER_UNIT: usize = 200;
+const LOADS_PER_UNIT: usize = 200;
+const ENTRIES_PER_UNIT: usize = 1200;
 
 /// The cost of a round's cheapest trees, units of work.
 pub(crate) fn pricing_units(table: &OccupationTable) -> u64 {
@@ -133,6 +135,8 @@ pub(crate) struct Master {
     loads: Vec<Vec<f64>>,
     row_of: Vec<Option<u32>>,
     resource_of: Vec<u32>,
+    /// Entries of the inverse that pivots had changed when they were charged last.
+    entries_charged: usize,
 }
 
 impl Master {
@@ -143,6 +147,7 @@ impl Master {
             loads: Vec::new(),
             row_of: vec![None; resources],
             resource_of: Vec::new(),
+            entries_charged: 0,
         }
     }
 
@@ -210,10 +215,11 @@ impl Master {
         }
     }
 
-    /// The cost of a pivot or two of the program, units of work.
-    fn units(&self) -> u64 {
-        let entries = self.resource_of.len() * self.resource_of.len() + self.trees.len() * self.row_of.len();
-        (entries / ENTRIES_PER_UNIT) as u64
+    /// The cost of the pivots since the last call, and of adding up the trees' loads, units of work.
+    fn units(&mut self) -> u64 {
+        let changed = self.simplex.entries_changed;
+        let since = changed - std::mem::replace(&mut self.entries_charged, changed);
+        (since / ENTRIES_PER_UNIT + self.trees.len() * self.row_of.len() / LOADS_PER_UNIT) as u64
     }
 
     /// Σ prices, and the prices by resource.

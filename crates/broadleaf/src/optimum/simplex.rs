@@ -4,7 +4,8 @@
 //! A primal simplex after new columns, a dual one after new rows, on the dense inverse of the basis. General solvers
 //! were rejected: they restart from scratch each time, while this one needs a few pivots of rows² operations.
 
-use super::inverse::inverse;
+use super::inverse::{basis_inverse, Sparse};
+use crate::random::scatter;
 
 /// A column: (row, value > 0).
 pub(crate) type Column = Vec<(u32, f64)>;
@@ -38,7 +39,10 @@ pub(crate) struct Simplex {
     prices: Vec<f64>,
     column_in_basis: Vec<bool>,
     slack_in_basis: Vec<bool>,
+    /// Since the inverse was computed.
     pivots: usize,
+    /// Entries of the inverse that all pivots have changed.
+    pub entries_changed: usize,
     /// How often the right sides were spread ten times as far.
     spreads: i32,
 }
@@ -246,12 +250,14 @@ impl Simplex {
             *level -= step * by;
         }
         self.level[leaving] = step;
+        let mut changed = 0;
         for (column, price) in self.inverse.iter_mut().zip(&mut self.prices) {
             let factor = column[leaving] / pivot;
             if factor.abs() > ZERO {
                 column.iter_mut().zip(change).for_each(|(entry, &by)| *entry -= factor * by);
                 column[leaving] = factor;
                 *price += gain * factor;
+                changed += change.len();
             } else {
                 column[leaving] = 0.0;
             }
@@ -260,6 +266,7 @@ impl Simplex {
         self.mark(entering, true);
         self.basis[leaving] = entering;
         self.pivots += 1;
+        self.entries_changed += changed;
         if self.pivots >= FRESH {
             self.refresh();
         }
@@ -272,35 +279,19 @@ impl Simplex {
         }
     }
 
-    /// The inverse of the basis, row-major; `None` where it is nearly singular.
-    fn basis_inverse(&self) -> Option<Vec<f64>> {
-        let rows = self.right.len();
-        // Row-major basis; position p's column is the basis member p.
-        let mut matrix = vec![0.0; rows * rows];
-        for (position, member) in self.basis.iter().enumerate() {
-            match *member {
-                Member::Slack(row) => matrix[row as usize * rows + position] = 1.0,
-                Member::Column(at) => {
-                    for &(row, value) in &self.columns[at as usize] {
-                        matrix[row as usize * rows + position] = value;
-                    }
-                }
-            }
-        }
-        inverse(matrix, rows)
-    }
-
     /// Computes the inverse, levels and prices again from the basis; the present ones are better than those of a nearly
     /// singular one.
     fn refresh(&mut self) {
         let rows = self.right.len();
         self.pivots = 0;
-        let Some(inverse) = self.basis_inverse() else { return };
-        for row in 0..rows {
-            for position in 0..rows {
-                self.inverse[row][position] = inverse[position * rows + row];
-            }
-        }
+        let sparse: Vec<Sparse> = (self.basis.iter())
+            .map(|member| match *member {
+                Member::Slack(row) => Sparse::Unit(row as usize),
+                Member::Column(at) => Sparse::Entries(&self.columns[at as usize]),
+            })
+            .collect();
+        let Some(inverse) = basis_inverse(&sparse) else { return };
+        self.inverse = inverse;
         self.level.fill(0.0);
         for row in 0..rows {
             let column = &self.inverse[row];
@@ -329,14 +320,6 @@ fn largest_of_least<T: Copy>(offers: impl Iterator<Item = (T, f64, f64)> + Clone
         }
     }
     best
-}
-
-/// A deterministic pseudo-random number in [0, 1) (splitmix64's finaliser).
-fn scatter(of: u64) -> f64 {
-    let mut z = of.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -375,6 +358,12 @@ mod tests {
             }
             early.add_row(&all);
             early.optimise();
+            let by_pivots = late.clone();
+            late.refresh();
+            let pairs = by_pivots.inverse.iter().flatten().zip(late.inverse.iter().flatten());
+            assert!(
+                pairs.clone().count() == 100 && pairs.clone().all(|(one, other)| (one - other).abs() < 1e-9)
+            );
             for solved in [&early, &late] {
                 let x = solved.solution();
                 for row in &matrix {
