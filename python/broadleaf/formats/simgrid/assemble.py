@@ -18,6 +18,7 @@ MOST_LINKS = 1_000_000
 
 # One-port: a host's transfers take turns. Multi-port: they share its links, as in SimGrid.
 PORT_MODELS = ("one-port", "multi-port")
+PORTS = ("out_bytes_per_s", "in_bytes_per_s")
 
 
 def platform_of(path: Path, network: Network, port_model: str) -> Platform:
@@ -28,7 +29,7 @@ def platform_of(path: Path, network: Network, port_model: str) -> Platform:
     multi-port form a link whose transfers yield to nearer ones holds the port all the time (`add_yielding`).
     """
     shared = shared_links(network)
-    ports = port_rates(network) if port_model == "multi-port" else {}
+    own, several = (own_ports(network), several_links(network)) if port_model == "multi-port" else ({}, {})
     ids: dict[int, str] = {}
     for number in sorted(shared):
         # Two zones may use the same name.
@@ -38,7 +39,7 @@ def platform_of(path: Path, network: Network, port_model: str) -> Platform:
             name = f"{network.links[number].name}#{again}"
         ids[number] = name
     classes = {pair: class_of(network, route, ids) for pair, route in network.routes.items()}
-    add_yielding(classes, ports)
+    add_yielding(classes, own)
     groups: dict[str, list[int]] = defaultdict(list)
     for host, zone in enumerate(network.zones):
         groups[zone].append(host)
@@ -54,7 +55,7 @@ def platform_of(path: Path, network: Network, port_model: str) -> Platform:
         "port_model": port_model,
         "provenance": {"source": f"SimGrid platform file {path.name}"},
         "nodes": [
-            {"id": host, "cluster": zone, **ports.get(at, {})}
+            {"id": host, "cluster": zone, **several.get(at, {}), **own.get(at, {})}
             for at, (host, zone) in enumerate(zip(network.hosts, network.zones, strict=True))
         ],
         "shared": [
@@ -82,15 +83,13 @@ def ends_of(network: Network) -> tuple[dict[int, set[int]], dict[int, set[int]]]
     return senders, receivers
 
 
-def port_rates(network: Network) -> dict[int, dict[str, float]]:
-    """The highest rates at which each host sends and receives, bytes/s.
+def own_ports(network: Network) -> dict[int, dict[str, float]]:
+    """The rates of the hosts' own links, bytes/s; of several in a row, the slowest.
 
-    Each is the rate of the slowest link that is in all routes of the host, and in no other's, on that side.
+    An own link is in all routes of the host, and in no other's, on that side.
     """
     rates: dict[int, dict[str, float]] = defaultdict(dict)
-    for end, (name, hosts_of) in enumerate(
-        zip(("out_bytes_per_s", "in_bytes_per_s"), ends_of(network), strict=True)
-    ):
+    for end, (name, hosts_of) in enumerate(zip(PORTS, ends_of(network), strict=True)):
         common: dict[int, set[int]] = {}
         for pair, route in network.routes.items():
             links = set(route.links)
@@ -99,6 +98,20 @@ def port_rates(network: Network) -> dict[int, dict[str, float]]:
             own = [link for link in links if network.links[link].is_shared and len(hosts_of[link]) == 1]
             if own:
                 rates[host][name] = min(network.links[link].bandwidth_bytes_per_s for link in own)
+    return rates
+
+
+def several_links(network: Network) -> dict[int, dict[str, float]]:
+    """The total rates of the first and of the last links of each host's routes, bytes/s, where there are
+    several: a host of a torus sends over all its cables at a time."""
+    rates: dict[int, dict[str, float]] = defaultdict(dict)
+    for end, (name, at) in enumerate(zip(PORTS, (0, -1), strict=True)):
+        first: dict[int, set[int]] = defaultdict(set)
+        for pair, route in network.routes.items():
+            first[pair[end]] |= set(route.links[at:][:1])
+        for host, links in first.items():
+            if len(links) > 1 and all(network.links[link].is_shared for link in links):
+                rates[host][name] = sum(network.links[link].bandwidth_bytes_per_s for link in links)
     return rates
 
 
@@ -133,9 +146,7 @@ def add_yielding(classes: dict[Pair, Document], ports: dict[int, dict[str, float
     transfer to the nearest host, one over a far and slow link stands still, and cannot catch up afterwards:
     the port is as good as held for the far link's whole time.
     """
-    for end, (port, part) in enumerate(
-        (("out_bytes_per_s", "send_s_per_byte"), ("in_bytes_per_s", "recv_s_per_byte"))
-    ):
+    for end, (port, part) in enumerate(zip(PORTS, ("send_s_per_byte", "recv_s_per_byte"), strict=True)):
         nearest_s: dict[int, float] = {}
         for pair, link in classes.items():
             nearest_s[pair[end]] = min(nearest_s.get(pair[end], link["latency_s"]), link["latency_s"])
