@@ -53,7 +53,7 @@ pub fn fastest_as_run(
 }
 
 /// The predicted time of an adjusted plan.
-fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
+pub fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
     let handled = &placement.handled;
     // A block that goes whole waits for one turn, not for one per segment. A sender with one receiver keeps its link full.
     let waits = plan.period.as_ref().is_some_and(|period| !serves_one_each(plan.collective, period))

@@ -25,7 +25,8 @@ impl Predict for Prediction {
         let mut planning = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let settings = planning.rank_map.settings.clone();
         if collective != Collective::Bcast {
-            let placement = &planning.rank_map.placement(&planning.rank_map.node_of_rank)?;
+            let placement = planning.rank_map.placement(&planning.rank_map.node_of_rank)?;
+            let placement = &*placement.for_collective(collective)?;
             let bytes = bytes.div_ceil(collective.blocks(placement.node_of_rank.len()) as u64);
             let job = ExchangeJob { placement, collective, root, bytes, sizes: None, element_bytes: 1 };
             return job.makespan_s(&settings);

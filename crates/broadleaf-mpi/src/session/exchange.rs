@@ -162,6 +162,7 @@ impl Session {
                 None => rank_map.placement(&rank_map.node_of_rank)?,
             };
             let placement = &*self.exchanges.placement.insert(placement);
+            let placement = &*placement.for_collective(collective)?;
             ExchangeJob { placement, collective, root, bytes, sizes, element_bytes }.plan(&rank_map.settings)
         })();
         planned

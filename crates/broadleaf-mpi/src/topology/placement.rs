@@ -2,10 +2,12 @@
 
 use crate::smpi;
 use broadleaf::json::Fault;
+use broadleaf::plan::Collective;
 use broadleaf::platform::{
     Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, TransferTime,
     HANDLING_S,
 };
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// The nodes of one communicator, and the node of each rank.
@@ -91,10 +93,20 @@ impl Placement {
         for (rank, node) in node_of_rank.iter().enumerate() {
             ranks[node.index()].push(rank as u32);
         }
-        let assumed_s = if smpi::is_on() { SIMULATED_HANDLING_S } else { HANDLING_S };
-        let handled = platform.handled_assuming(assumed_s);
+        let handled = platform.handled_assuming(assumed_s());
         let in_turn = with_links(&handled, with_latency)?;
         Ok(Placement { platform, handled, in_turn, ranks, node_of_rank })
+    }
+
+    /// The placement whose platforms a collective is planned for. In a scatter or gather, the root and relays have messages
+    /// for all peers in flight, and one that waits for a pipe does not hold a port.
+    pub fn for_collective(&self, collective: Collective) -> Result<Cow<'_, Placement>, String> {
+        if !matches!(collective, Collective::Scatter | Collective::Gather) {
+            return Ok(Cow::Borrowed(self));
+        }
+        let handled = self.platform.handled_at_once(assumed_s());
+        let in_turn = with_links(&handled, with_latency).map_err(|fault| fault.to_string())?;
+        Ok(Cow::Owned(Placement { handled, in_turn, ..self.clone() }))
     }
 
     /// As `in_turn`, for segments of that size: where several are in flight at once, they wait for less of the latency.
@@ -125,6 +137,15 @@ fn one_switch(nodes: u32, link: LinkClass) -> Result<Platform, Fault> {
     let class = builder.add_class(link);
     builder.add_mesh(Mesh { nodes: (0..nodes).map(NodeId).collect(), class })?;
     builder.build()
+}
+
+/// Where the platform gives no time to handle a message, s.
+fn assumed_s() -> f64 {
+    if smpi::is_on() {
+        SIMULATED_HANDLING_S
+    } else {
+        HANDLING_S
+    }
 }
 
 /// SMPI's hosts take no time to handle a message; with a little, fewer messages win where plans are equal otherwise, s.

@@ -1,6 +1,6 @@
 //! A host's cost per message besides the network's: one model for planners, runtime and advisor.
 
-use super::{LinkClass, Platform, PortModel, TransferTime};
+use super::{Affine, LinkClass, LinkClassId, NodeId, Platform, PortModel, TransferTime};
 
 /// A host's time to handle a message, s: the calls into MPI and the system, a copy of the header, a step of the
 /// executor and a turn of the progress loop.
@@ -35,6 +35,69 @@ impl Platform {
         let handling_s = self.handling_s.unwrap_or(assumed_s);
         let classes = self.classes.iter().map(|class| self.handled_class(class, handling_s)).collect();
         Platform { classes, handling_s: Some(handling_s), ..self.clone() }.indexed()
+    }
+
+    /// As [`Platform::handled_assuming`], for hosts that send to all of their peers at once, so that messages share a
+    /// port, and one that waits for a pipe or a slower receiver does not hold it. A port is as fast as its fastest link.
+    pub fn handled_at_once(&self, assumed_s: f64) -> Platform {
+        let in_turn = self.handled_assuming(assumed_s);
+        if self.port_model() != PortModel::OnePort {
+            return in_turn;
+        }
+        let rates = self.port_rates();
+        let sharing = |(handled, &[out_rate, in_rate]): (&LinkClass, &[f64; 2])| {
+            let TransferTime::Affine { .. } = handled.time else { return handled.clone() };
+            let startup_s = handled.time.seconds(0);
+            let part = |rate: f64| Some(Affine { startup_s, s_per_byte: 1.0 / rate });
+            LinkClass { send: part(out_rate), recv: part(in_rate), ..handled.clone() }
+        };
+        let classes = in_turn.classes.iter().zip(&rates).map(sharing).collect();
+        Platform { classes, port_model: PortModel::MultiPort, ..in_turn }.indexed()
+    }
+
+    /// By link class, the rates of the slowest port that sends over such links and of the slowest that receives, bytes/s;
+    /// that of a port is its fastest link's.
+    fn port_rates(&self) -> Vec<[f64; 2]> {
+        let mut of_port = vec![[0.0f64; 2]; self.node_count()];
+        self.each_group(|class, ends| {
+            let TransferTime::Affine { bandwidth_bytes_per_s, .. } = self.class(class).time else { return };
+            let rate = bandwidth_bytes_per_s.unwrap_or(f64::INFINITY);
+            for (side, nodes) in ends.iter().enumerate() {
+                nodes
+                    .iter()
+                    .for_each(|node| of_port[node.index()][side] = of_port[node.index()][side].max(rate));
+            }
+        });
+        let mut of_class = vec![[f64::INFINITY; 2]; self.classes.len()];
+        self.each_group(|class, ends| {
+            for (side, nodes) in ends.iter().enumerate() {
+                let slowest =
+                    nodes.iter().map(|node| of_port[node.index()][side]).fold(f64::INFINITY, f64::min);
+                of_class[class.index()][side] = of_class[class.index()][side].min(slowest);
+            }
+        });
+        of_class
+    }
+
+    /// Every class with the nodes that send over its links, and those that receive.
+    fn each_group(&self, mut group: impl FnMut(LinkClassId, [&[NodeId]; 2])) {
+        for mesh in &self.meshes {
+            group(mesh.class, [&mesh.nodes, &mesh.nodes]);
+        }
+        let bridges = self.bridges.iter().map(|bridge| {
+            let members = [bridge.from, bridge.to].map(|cluster| &self.clusters[cluster.index()].members[..]);
+            (bridge.class, members, bridge.both_ways)
+        });
+        let links = self
+            .links
+            .iter()
+            .map(|link| (link.class, [&link.from, &link.to].map(std::slice::from_ref), link.both_ways));
+        for (class, [from, to], both_ways) in bridges.chain(links) {
+            group(class, [from, to]);
+            if both_ways {
+                group(class, [to, from]);
+            }
+        }
     }
 
     fn handled_class(&self, class: &LinkClass, handling_s: f64) -> LinkClass {
@@ -108,6 +171,27 @@ mod tests {
         let mut negative = silent.to_json();
         negative["handling_s"] = (-0.25).into();
         assert_eq!(Platform::from_value(&negative).unwrap_err().place, "$.handling_s");
+    }
+
+    /// 1 MB: 1 s through the pipe, for 0.1 s of which it holds the ports. Handling counts once in each.
+    #[test]
+    fn a_port_that_serves_all_at_once_does_not_wait_for_the_pipe() {
+        let link = r#"{"bandwidth_bytes_per_s": 1e7, "uses": ["wan"]}"#;
+        let shared = platform("one-port", link).handled_at_once(0.25);
+        let class = &shared.classes()[0];
+        assert_eq!(shared.port_model(), PortModel::MultiPort);
+        assert_eq!(class.time.seconds(1_000_000), 1.25);
+        assert_eq!([class.send, class.recv].map(|part| part.unwrap().seconds(1_000_000)), [0.35, 0.35]);
+        let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
+            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "links": [
+                {"from": "a", "to": "b", "bandwidth_bytes_per_s": 1e6}, {"from": "a", "to": "c", "bandwidth_bytes_per_s": 1e8}]}"#;
+        let unequal = Platform::from_json(text).unwrap().handled_at_once(0.0);
+        let to_b = &unequal.classes()[0];
+        assert_eq!([to_b.send, to_b.recv].map(|part| part.unwrap().seconds(1_000_000)), [0.01, 1.0]);
+        for port_model in ["multi-port", "link-capacity"] {
+            let platform = platform(port_model, link);
+            assert_eq!(platform.handled_at_once(0.25).to_json(), platform.handled_assuming(0.25).to_json());
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! every resource is free for its window. Windows are granted in the order of request, ties by sender id,
 //! and never moved. Simulated times are exact and repeat to the last bit.
 
+mod at_once;
 mod calendar;
 mod estimate;
 mod hops;
@@ -14,6 +15,7 @@ mod static_order;
 mod trace;
 mod varying;
 
+pub use at_once::scatter_at_once_s;
 pub use estimate::{estimate, estimate_from, estimate_within, makespan};
 pub use trace::{Trace, Transfer};
 pub use varying::Varying;

@@ -1,8 +1,9 @@
-//! The flat tree: the root serves every node itself, in id order; in a scatter, the farthest first.
+//! The flat tree: the root serves every node itself, in id order; in a scatter, the longest on their way first.
 //!
 //! A scatter ends when the last block has arrived, some after the port has sent it. So the blocks with the longest
-//! latencies leave first, which is optimal for one port (Jackson's rule: largest delivery time first). A gather needs no
-//! order: the nearest block comes first.
+//! latencies leave first, which is optimal for one port (Jackson's rule: largest delivery time first). Where a block would
+//! wait for a pipe, another one leaves meanwhile, and a pipe with much to carry counts as a long way: list scheduling. A
+//! gather needs no order: the nearest block comes first.
 //!
 //! In an all-gather every node sends its block to all others itself, beginning with the next one, and no node waits for a
 //! turn or passes anything on. So one latency counts, and n − 1 start-ups. Only where ports serve several transfers at
@@ -30,9 +31,11 @@
 //! ```
 
 use crate::budget::Budget;
+use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
 use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupported};
-use crate::platform::{NodeId, PortModel};
+use crate::platform::{Hop, LinkClassId, NodeId, PortModel, SharedId};
+use std::collections::{HashMap, VecDeque};
 
 /// An all-gather has n² edges; with more hosts they would not fit in a few hundred megabytes.
 const MOST_HOSTS: usize = 1024;
@@ -41,7 +44,7 @@ pub struct Flat;
 
 static CARD: Card = Card {
     name: "flat",
-    summary: "every block's root sends to every node itself, in id order; a scatter's farthest blocks first",
+    summary: "every block's root sends to every node itself, in id order; a scatter's longest ways first",
     reference:
         "Barchet-Steffenel and Mounié, Fast tuning of intra-cluster collective communications, table 1",
     objective: "makespan of very few nodes",
@@ -88,11 +91,10 @@ impl Planner for Flat {
         if instance.collective == Collective::Allgather {
             return Ok(Plan { trees: trees_of_all(instance).into(), ..instance.tree_plan(CARD.name, tree) });
         }
-        let mut receivers: Vec<NodeId> = instance.receivers().collect();
-        if instance.collective == Collective::Scatter {
-            let after_s = latencies_s(instance);
-            receivers.sort_by(|a, b| after_s[b.index()].total_cmp(&after_s[a.index()]).then(a.cmp(b)));
-        }
+        let receivers = match instance.collective {
+            Collective::Scatter => longest_first(instance),
+            _ => instance.receivers().collect(),
+        };
         receivers.into_iter().for_each(|receiver| {
             tree.add(instance.root, receiver);
         });
@@ -113,15 +115,91 @@ fn trees_of_all(instance: &Instance) -> Vec<Tree> {
     (0..hosts.len()).map(from).collect()
 }
 
-/// By node, how long after its departure a block from the root arrives, without its time in ports, seconds.
-fn latencies_s(instance: &Instance) -> Vec<f64> {
-    let Instance { platform, root, .. } = *instance;
-    // Without a link of their own, transfers take the quickest path.
-    let mut latency_s = platform.distances(root, |class| platform.class(class).latency_s);
-    for (to, class) in platform.successors(root) {
-        latency_s[to.index()] = platform.class(class).latency_s;
+/// Receivers whose blocks take alike, by id.
+struct Alike {
+    waiting: VecDeque<NodeId>,
+    port_s: f64,
+    /// How long a block holds each shared resource of the link.
+    pipes: Vec<(SharedId, f64)>,
+    arrival_s: f64,
+}
+
+impl Alike {
+    /// When the next block can leave, by when the pipes are free.
+    fn start_s(&self, pipe_free_s: &[f64]) -> f64 {
+        self.pipes.iter().map(|(pipe, _)| pipe_free_s[pipe.index()]).fold(0.0, f64::max)
     }
-    latency_s
+
+    /// How long after the next block's start the last block of the busiest pipe arrives, by what pipes have to carry.
+    fn rest_s(&self, backlog_s: &[f64]) -> f64 {
+        let behind_s = self.pipes.iter().map(|&(pipe, held_s)| backlog_s[pipe.index()] - held_s);
+        behind_s.fold(0.0, f64::max) + self.arrival_s
+    }
+}
+
+/// The receivers in the order in which a scatter's root serves them: of those that can leave first, the one with the
+/// longest rest.
+fn longest_first(instance: &Instance) -> Vec<NodeId> {
+    let mut groups = alike(instance);
+    let mut backlog_s = vec![0.0; instance.platform.shared().len()];
+    for group in &groups {
+        for &(pipe, held_s) in &group.pipes {
+            backlog_s[pipe.index()] += held_s * group.waiting.len() as f64;
+        }
+    }
+    let mut pipe_free_s = vec![0.0; backlog_s.len()];
+    let mut port_free_s = 0.0f64;
+    let mut order = Vec::new();
+    loop {
+        let next = groups.iter_mut().filter(|group| !group.waiting.is_empty()).min_by(|one, other| {
+            let start_s = |group: &Alike| group.start_s(&pipe_free_s).max(port_free_s);
+            let rest_s = |group: &Alike| group.rest_s(&backlog_s);
+            let by_id = one.waiting[0].cmp(&other.waiting[0]);
+            start_s(one).total_cmp(&start_s(other)).then(rest_s(other).total_cmp(&rest_s(one))).then(by_id)
+        });
+        let Some(group) = next else { return order };
+        let start_s = group.start_s(&pipe_free_s).max(port_free_s);
+        port_free_s = start_s + group.port_s;
+        for &(pipe, held_s) in &group.pipes {
+            pipe_free_s[pipe.index()] = start_s + held_s;
+            backlog_s[pipe.index()] -= held_s;
+        }
+        order.extend(group.waiting.pop_front());
+    }
+}
+
+/// The receivers by link and length of their blocks. Without a link of its own, a transfer takes the quickest path, whose
+/// latency alone counts.
+fn alike(instance: &Instance) -> Vec<Alike> {
+    let Instance { platform, root, message_bytes, weights, .. } = *instance;
+    let path_s = platform.distances(root, |class| platform.class(class).latency_s);
+    let mut groups: Vec<Alike> = Vec::new();
+    let mut known: HashMap<(Option<LinkClassId>, u64, u64), usize> = HashMap::new();
+    for receiver in instance.receivers() {
+        let weight = weights.map_or(1.0, |weights| weights[receiver.index()]);
+        let bytes = (message_bytes as f64 * weight).round() as u64;
+        let link = platform.link(root, receiver);
+        let far_s = if link.is_some() { 0.0 } else { path_s[receiver.index()] };
+        let place = *known.entry((link, bytes, far_s.to_bits())).or_insert(groups.len());
+        if place == groups.len() {
+            let mut group =
+                Alike { waiting: VecDeque::new(), port_s: 0.0, pipes: Vec::new(), arrival_s: far_s };
+            if let Some(class) = link {
+                let taken = occupation(platform, Hop { from: root, to: receiver, class }, bytes);
+                for window in taken.windows {
+                    match window.resource {
+                        Resource::Out(node) if node == root => group.port_s = window.duration_s,
+                        Resource::Shared(pipe) => group.pipes.push((pipe, window.duration_s)),
+                        _ => {}
+                    }
+                }
+                group.arrival_s = taken.arrival_s;
+            }
+            groups.push(group);
+        }
+        groups[place].waiting.push_back(receiver);
+    }
+    groups
 }
 
 #[cfg(test)]
