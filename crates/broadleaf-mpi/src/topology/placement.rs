@@ -93,7 +93,11 @@ impl Placement {
         for (rank, node) in node_of_rank.iter().enumerate() {
             ranks[node.index()].push(rank as u32);
         }
-        let handled = platform.handled_assuming(assumed_s());
+        // A message to a slower receiver does not keep the port from the others.
+        let handled = match platform.has_links_slower_than_ports() {
+            true => platform.handled_at_once(assumed_s()),
+            false => platform.handled_assuming(assumed_s()),
+        };
         let in_turn = with_links(&handled, with_latency)?;
         Ok(Placement { platform, handled, in_turn, ranks, node_of_rank })
     }
@@ -264,6 +268,23 @@ mod tests {
         let ranks = places(&[("n2", 0), ("n1", 0), ("n1", 1), ("n1", 2), ("n3", 0), ("n2", 1)]);
         let nodes = nodes_by_host(&platform, &ranks).unwrap();
         assert_eq!(nodes.iter().map(|node| node.0).collect::<Vec<_>>(), [2, 0, 1, 0, 3, 2]);
+    }
+
+    #[test]
+    fn a_port_is_not_held_by_slower_receivers() {
+        let placed = |text: &str| {
+            let platform = Platform::from_json(text).unwrap();
+            Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap()
+        };
+        let unequal = placed(TWO_SITES);
+        assert_eq!(unequal.handled.port_model(), PortModel::MultiPort);
+        let equal = TWO_SITES.replace("1e8", "1e7").replace("1e9", "1e7").replace("2e7", "1e7");
+        let equal = placed(&equal);
+        assert_eq!(equal.handled.port_model(), PortModel::OnePort);
+        // In a scatter, a message that waits for the pipe does not hold it either.
+        let scatter = equal.for_collective(Collective::Scatter).unwrap();
+        assert_eq!(scatter.handled.port_model(), PortModel::MultiPort);
+        assert!(matches!(equal.for_collective(Collective::Reduce).unwrap(), Cow::Borrowed(_)));
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! A host's cost per message besides the network's: one model for planners, runtime and advisor.
 
-use super::{Affine, LinkClass, LinkClassId, NodeId, Platform, PortModel, TransferTime};
+use super::{
+    Affine, Bridge, ExplicitLink, LinkClass, LinkClassId, Mesh, NodeId, Platform, PortModel, TransferTime,
+};
+use std::collections::HashMap;
 
 /// A host's time to handle a message, s: the calls into MPI and the system, a copy of the header, a step of the
 /// executor and a turn of the progress loop.
@@ -44,59 +47,80 @@ impl Platform {
         if self.port_model() != PortModel::OnePort {
             return in_turn;
         }
-        let rates = self.port_rates();
-        let sharing = |(handled, &[out_rate, in_rate]): (&LinkClass, &[f64; 2])| {
-            let TransferTime::Affine { .. } = handled.time else { return handled.clone() };
-            let startup_s = handled.time.seconds(0);
-            let part = |rate: f64| Some(Affine { startup_s, s_per_byte: 1.0 / rate });
-            LinkClass { send: part(out_rate), recv: part(in_rate), ..handled.clone() }
+        let of_port = self.port_rates();
+        let mut classes: Vec<LinkClass> = Vec::new();
+        let mut known: HashMap<(LinkClassId, [u64; 2]), LinkClassId> = HashMap::new();
+        let mut sharing = |class: LinkClassId, ends: [&[NodeId]; 2]| {
+            let slowest = |side: usize| {
+                ends[side].iter().map(|node| of_port[node.index()][side]).fold(f64::INFINITY, f64::min)
+            };
+            let rates = [slowest(0), slowest(1)];
+            *known.entry((class, rates.map(f64::to_bits))).or_insert_with(|| {
+                classes.push(sharing_ports(in_turn.class(class), rates));
+                LinkClassId(classes.len() as u32 - 1)
+            })
         };
-        let classes = in_turn.classes.iter().zip(&rates).map(sharing).collect();
-        Platform { classes, port_model: PortModel::MultiPort, ..in_turn }.indexed()
+        let meshes = self.meshes.iter().map(|mesh| {
+            let class = sharing(mesh.class, [&mesh.nodes, &mesh.nodes]);
+            Mesh { class, ..mesh.clone() }
+        });
+        let meshes = meshes.collect();
+        // Ways there and back have different ports.
+        let bridges = self.bridges.iter().flat_map(Bridge::ways).map(|bridge| {
+            let ends = [bridge.from, bridge.to].map(|cluster| &self.clusters[cluster.index()].members[..]);
+            Bridge { class: sharing(bridge.class, ends), ..bridge }
+        });
+        let bridges = bridges.collect();
+        let links = self.links.iter().flat_map(ExplicitLink::ways).map(|link| {
+            let ends = [&link.from, &link.to].map(std::slice::from_ref);
+            ExplicitLink { class: sharing(link.class, ends), ..link }
+        });
+        let links = links.collect();
+        let port_model = PortModel::MultiPort;
+        Platform { classes, meshes, bridges, links, port_model, ..in_turn }.indexed()
     }
 
-    /// By link class, the rates of the slowest port that sends over such links and of the slowest that receives, bytes/s;
-    /// that of a port is its fastest link's.
+    /// Whether ports serve one transfer at a time and a host has links of different rates.
+    pub fn has_links_slower_than_ports(&self) -> bool {
+        let of_port = self.port_rates();
+        let mut is_any = false;
+        self.each_group(|rate, ends| {
+            let is_quicker = |side: usize| ends[side].iter().any(|node| of_port[node.index()][side] > rate);
+            is_any |= is_quicker(0) || is_quicker(1);
+        });
+        is_any && self.port_model() == PortModel::OnePort
+    }
+
+    /// By node, the rates at which it sends and receives, bytes/s: those of its fastest links that are given by a rate.
     fn port_rates(&self) -> Vec<[f64; 2]> {
         let mut of_port = vec![[0.0f64; 2]; self.node_count()];
-        self.each_group(|class, ends| {
-            let TransferTime::Affine { bandwidth_bytes_per_s, .. } = self.class(class).time else { return };
-            let rate = bandwidth_bytes_per_s.unwrap_or(f64::INFINITY);
+        self.each_group(|rate, ends| {
             for (side, nodes) in ends.iter().enumerate() {
                 nodes
                     .iter()
                     .for_each(|node| of_port[node.index()][side] = of_port[node.index()][side].max(rate));
             }
         });
-        let mut of_class = vec![[f64::INFINITY; 2]; self.classes.len()];
-        self.each_group(|class, ends| {
-            for (side, nodes) in ends.iter().enumerate() {
-                let slowest =
-                    nodes.iter().map(|node| of_port[node.index()][side]).fold(f64::INFINITY, f64::min);
-                of_class[class.index()][side] = of_class[class.index()][side].min(slowest);
-            }
-        });
-        of_class
+        of_port
     }
 
-    /// Every class with the nodes that send over its links, and those that receive.
-    fn each_group(&self, mut group: impl FnMut(LinkClassId, [&[NodeId]; 2])) {
-        for mesh in &self.meshes {
-            group(mesh.class, [&mesh.nodes, &mesh.nodes]);
-        }
-        let bridges = self.bridges.iter().map(|bridge| {
-            let members = [bridge.from, bridge.to].map(|cluster| &self.clusters[cluster.index()].members[..]);
-            (bridge.class, members, bridge.both_ways)
-        });
-        let links = self
-            .links
-            .iter()
-            .map(|link| (link.class, [&link.from, &link.to].map(std::slice::from_ref), link.both_ways));
-        for (class, [from, to], both_ways) in bridges.chain(links) {
-            group(class, [from, to]);
-            if both_ways {
-                group(class, [to, from]);
+    /// Of each group of equal links that are given by a rate: the rate, the nodes that send, and those that receive.
+    fn each_group(&self, mut group: impl FnMut(f64, [&[NodeId]; 2])) {
+        let mut rated = |class: LinkClassId, ends: [&[NodeId]; 2]| match self.class(class).time {
+            TransferTime::Affine { bandwidth_bytes_per_s, .. } => {
+                group(bandwidth_bytes_per_s.unwrap_or(f64::INFINITY), ends);
             }
+            TransferTime::Gap(_) => {}
+        };
+        self.meshes.iter().for_each(|mesh| rated(mesh.class, [&mesh.nodes, &mesh.nodes]));
+        for bridge in self.bridges.iter().flat_map(Bridge::ways) {
+            rated(
+                bridge.class,
+                [bridge.from, bridge.to].map(|cluster| &self.clusters[cluster.index()].members[..]),
+            );
+        }
+        for link in self.links.iter().flat_map(ExplicitLink::ways) {
+            rated(link.class, [&link.from, &link.to].map(std::slice::from_ref));
         }
     }
 
@@ -123,6 +147,31 @@ impl Platform {
             TransferTime::Gap(_) => 0.0,
         };
         class.time.seconds(bytes) - handling_s
+    }
+}
+
+/// The link with those rates of the ports at its ends, bytes/s, under multi-port.
+fn sharing_ports(handled: &LinkClass, [out_rate, in_rate]: [f64; 2]) -> LinkClass {
+    let TransferTime::Affine { startup_s, .. } = handled.time else { return handled.clone() };
+    let part = |rate: f64| Some(Affine { startup_s, s_per_byte: 1.0 / rate });
+    LinkClass { send: part(out_rate), recv: part(in_rate), ..handled.clone() }
+}
+
+impl Bridge {
+    /// Itself, or the two bridges one way that it stands for.
+    fn ways(&self) -> impl Iterator<Item = Bridge> {
+        let there = Bridge { both_ways: false, ..*self };
+        let back = Bridge { from: self.to, to: self.from, ..there };
+        std::iter::once(there).chain(self.both_ways.then_some(back))
+    }
+}
+
+impl ExplicitLink {
+    /// Itself, or the two links one way that it stands for.
+    fn ways(&self) -> impl Iterator<Item = ExplicitLink> {
+        let there = ExplicitLink { both_ways: false, ..*self };
+        let back = ExplicitLink { from: self.to, to: self.from, ..there };
+        std::iter::once(there).chain(self.both_ways.then_some(back))
     }
 }
 
@@ -182,16 +231,29 @@ mod tests {
         assert_eq!(shared.port_model(), PortModel::MultiPort);
         assert_eq!(class.time.seconds(1_000_000), 1.25);
         assert_eq!([class.send, class.recv].map(|part| part.unwrap().seconds(1_000_000)), [0.35, 0.35]);
-        let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
-            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "links": [
-                {"from": "a", "to": "b", "bandwidth_bytes_per_s": 1e6}, {"from": "a", "to": "c", "bandwidth_bytes_per_s": 1e8}]}"#;
-        let unequal = Platform::from_json(text).unwrap().handled_at_once(0.0);
-        let to_b = &unequal.classes()[0];
-        assert_eq!([to_b.send, to_b.recv].map(|part| part.unwrap().seconds(1_000_000)), [0.01, 1.0]);
         for port_model in ["multi-port", "link-capacity"] {
             let platform = platform(port_model, link);
             assert_eq!(platform.handled_at_once(0.25).to_json(), platform.handled_assuming(0.25).to_json());
         }
+    }
+
+    /// From a at 100 MB/s to b at 1 and to c at 100: 1 MB holds a's port for 10 ms, and b's for 1 s, on either way.
+    #[test]
+    fn a_port_is_as_fast_as_its_fastest_link() {
+        let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
+            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}], "links": [
+                {"from": "a", "to": "b", "both_ways": true, "bandwidth_bytes_per_s": 1e6},
+                {"from": "a", "to": "c", "both_ways": true, "bandwidth_bytes_per_s": 1e8}]}"#;
+        let unequal = Platform::from_json(text).unwrap();
+        assert!(unequal.has_links_slower_than_ports());
+        let equal = Platform::from_json(&text.replace("1e6", "1e8")).unwrap();
+        assert!(!equal.has_links_slower_than_ports());
+        let shared = unequal.handled_at_once(0.0);
+        let parts = |from: u32, to: u32| {
+            let class = shared.class(shared.link(NodeId(from), NodeId(to)).unwrap());
+            [class.send, class.recv].map(|part| part.unwrap().seconds(1_000_000))
+        };
+        assert_eq!((parts(0, 1), parts(1, 0), parts(2, 0)), ([0.01, 1.0], [1.0, 0.01], [0.01, 0.01]));
     }
 
     #[test]
