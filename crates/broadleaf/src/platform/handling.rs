@@ -80,7 +80,8 @@ impl Platform {
         Platform { classes, meshes, bridges, links, port_model, ..in_turn }.indexed()
     }
 
-    /// Whether ports serve one transfer at a time and a host has links of different rates.
+    /// Whether ports serve one transfer at a time and a host has links of different rates. Not where there are pipes: then
+    /// links are often as slow as their pipes, and plans that keep a port for each pipe in turn are faster.
     pub fn has_links_slower_than_ports(&self) -> bool {
         let of_port = self.port_rates();
         let mut is_any = false;
@@ -88,7 +89,7 @@ impl Platform {
             let is_quicker = |side: usize| ends[side].iter().any(|node| of_port[node.index()][side] > rate);
             is_any |= is_quicker(0) || is_quicker(1);
         });
-        is_any && self.port_model() == PortModel::OnePort
+        is_any && self.shared().is_empty() && self.port_model() == PortModel::OnePort
     }
 
     /// By node, the rates at which it sends and receives, bytes/s: those of its fastest links that are given by a rate.
@@ -248,6 +249,9 @@ mod tests {
         assert!(unequal.has_links_slower_than_ports());
         let equal = Platform::from_json(&text.replace("1e6", "1e8")).unwrap();
         assert!(!equal.has_links_slower_than_ports());
+        let piped =
+            text.replace(r#""links""#, r#""shared": [{"id": "wan", "bandwidth_bytes_per_s": 1e6}], "links""#);
+        assert!(!Platform::from_json(&piped).unwrap().has_links_slower_than_ports());
         let shared = unequal.handled_at_once(0.0);
         let parts = |from: u32, to: u32| {
             let class = shared.class(shared.link(NodeId(from), NodeId(to)).unwrap());
