@@ -119,8 +119,8 @@ impl ExchangeJob<'_> {
 }
 
 impl ExchangeJob<'_> {
-    /// The plan, or `flat` where relays are hardly predicted to gain. What they gain in the model is partly lost where their
-    /// messages share ports.
+    /// The plan, or `flat` where relays are hardly predicted to gain: part of their gain is lost where their messages share
+    /// ports. Where the time of `flat` is not known, the plan.
     fn or_flat(&self, instance: &Instance, plan: Plan) -> Result<Plan, PlanError> {
         let Some(flat_s) = self.flat_s(instance.root) else { return Ok(plan) };
         if as_run_s(self.placement, &plan)? * WORTH_RELAYING < flat_s {
