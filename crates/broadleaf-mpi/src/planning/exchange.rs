@@ -199,6 +199,43 @@ mod tests {
         }
     }
 
+    /// Four blocks for the third site: through a pipe of 5 MB/s 0.8 s, through the second site's less than 0.2 s; through one
+    /// of 60 MB/s about as long as the root's port sends all blocks.
+    #[test]
+    fn blocks_are_relayed_only_where_that_gains() {
+        let planned = |direct_bytes_per_s: f64| {
+            let sites = ["a", "b", "c"];
+            let nodes: Vec<_> = (0..12)
+                .map(|at| serde_json::json!({"id": format!("n{at}"), "cluster": sites[at / 4]}))
+                .collect();
+            let site = |at: usize| (4 * at..4 * at + 4).map(|node| format!("n{node}")).collect::<Vec<_>>();
+            let mesh =
+                |at: usize| serde_json::json!({"nodes": site(at), "link": {"bandwidth_bytes_per_s": 125e6}});
+            let bridge = |from: &str, to: &str, pipe: &str| {
+                serde_json::json!({"from_cluster": from, "to_cluster": to, "both_ways": true,
+                    "link": {"latency_s": 1e-3, "bandwidth_bytes_per_s": 125e6, "uses": [pipe]}})
+            };
+            let document = serde_json::json!({
+                "format": "broadleaf-platform/1", "name": "three sites", "port_model": "one-port", "nodes": nodes,
+                "shared": [{"id": "wide", "bandwidth_bytes_per_s": 125e6}, {"id": "far", "bandwidth_bytes_per_s": 125e6},
+                    {"id": "direct", "bandwidth_bytes_per_s": direct_bytes_per_s}],
+                "meshes": [mesh(0), mesh(1), mesh(2)],
+                "bridges": [bridge("a", "b", "wide"), bridge("b", "c", "far"), bridge("a", "c", "direct")],
+            });
+            let platform = Platform::from_json(&document.to_string()).unwrap();
+            let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+            [Collective::Scatter, Collective::Gather].map(|collective| {
+                let placement = &*placement.for_collective(collective).unwrap();
+                let (bytes, settings) = (1 << 20, PlanSettings::read(&|_| None).unwrap());
+                let job =
+                    ExchangeJob { placement, collective, root: 0, bytes, sizes: None, element_bytes: 1 };
+                job.plan(&settings).unwrap().planner == "flat"
+            })
+        };
+        assert_eq!(planned(5e6), [false, false]);
+        assert_eq!(planned(60e6), [true, true]);
+    }
+
     /// A reduction in long segments waits in each turn, which costs more than a timetable gains; of short segments
     /// several are in flight, and a whole block waits once per host.
     #[test]
