@@ -121,20 +121,21 @@ def when_to_use(card: bl.Card, standings: Sequence[Standing]) -> list[str]:
     near: list[str] = []
     rows: list[list[str]] = []
     for standing in standings:
-        times = {each.planner: each.makespan_s for each in standing.comparison.tried}
+        tried = {each.planner: each for each in standing.comparison.tried}
         where = f"{size(standing.message_bytes)} on `{standing.network}`"
-        if name not in times:
+        if name not in tried:
             reason = standing.comparison.passed_over.get(name, "does not support this broadcast")
             rows.append([where, "", "", f"not compared: {reason}"])
             continue
-        first = min(times, key=lambda each: (times[each], each))
-        slower = times[name] / times[first]
+        first = min(tried, key=lambda each: (tried[each].compared_s, each))
+        slower = tried[name].compared_s / tried[first].compared_s
         if slower <= NEAR:
             (fastest if name == first else near).append(where)
         bound_s = standing.comparison.plan.bound_s
-        by_bound = f"{times[name] / bound_s:.3g}" if bound_s else ""
+        predicted_s = tried[name].makespan_s
+        by_bound = f"{predicted_s / bound_s:.3g}" if bound_s else ""
         beside = "" if name == first else f"{slower:.3g} times the time of [{first}]({first}.md)"
-        rows.append([where, seconds(times[name]), by_bound, beside or "the fastest"])
+        rows.append([where, seconds(predicted_s), by_bound, beside or "the fastest"])
     told = [f"The fastest for {'; '.join(fastest)}."] if fastest else []
     told += [f"Within {100 * (NEAR - 1):.0f} % of the fastest for {'; '.join(near)}."] if near else []
     told = told or ["For none of these broadcasts is it within 10 % of the fastest."]
@@ -211,7 +212,7 @@ def planner_page(
 
 def place_of(name: str, comparison: bl.Comparison) -> str:
     """Where a planner stands among those that `best` compares on the small platform."""
-    tried = sorted(comparison.tried, key=lambda each: each.makespan_s)
+    tried = sorted(comparison.tried, key=lambda each: each.compared_s)
     names = [each.planner for each in tried]
     if name not in names:
         reason = comparison.passed_over.get(name, "it does not support this broadcast")

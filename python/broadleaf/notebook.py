@@ -155,19 +155,23 @@ def trace_html(trace: Trace) -> str:
 def comparison_html(comparison: Comparison) -> str:
     """Every planner that was tried, the fastest first, and the bound."""
     bound_s = comparison.plan.bound_s
+    is_handled = comparison.plan.predicted.handled_s is not None
     rows = [
         (
             tried.planner,
             seconds(tried.makespan_s),
+            *((seconds(tried.handled_s),) if is_handled else ()),
             f"{tried.makespan_s / bound_s:.3f}" if bound_s else "-",
             size(tried.segment_bytes),
         )
-        for tried in sorted(comparison.tried, key=lambda tried: tried.makespan_s)
+        for tried in sorted(comparison.tried, key=lambda tried: tried.compared_s)
     ]
-    rows.append(("(bound: no plan is faster)", seconds(bound_s), "1.000" if bound_s else "-", ""))
+    handled = ("",) if is_handled else ()
+    rows.append(("(bound: no plan is faster)", seconds(bound_s), *handled, "1.000" if bound_s else "-", ""))
     plan = comparison.plan
     title = f"{moved(plan, plan.root)} on {plan.platform}"
-    return f"<p><b>{shown(title)}</b></p>{table(rows, ('planner', 'predicted', 'x bound', 'segment'))}"
+    columns = ("planner", "predicted", *(("with handling",) if is_handled else ()), "x bound", "segment")
+    return f"<p><b>{shown(title)}</b></p>{table(rows, columns)}"
 
 
 def card(title: str, facts: Sequence[tuple[str, str]], picture: Callable[[], Figure], nodes: int) -> str:

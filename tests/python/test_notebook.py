@@ -269,7 +269,7 @@ def test_traces_and_comparisons_are_pickled_copied_and_compared(
     collective: str, two_sites: dict[str, Any], platform: bl.Platform
 ) -> None:
     comparison = bl.compare(platform, "a0", "64KiB", collective=collective)
-    other = bl.compare(platform, "a0", "64KiB", planner="binomial", collective=collective)
+    other = bl.compare(platform, "a0", "64KiB", planner="chain", collective=collective)
     pairs: list[tuple[Any, Any]] = [
         (comparison, other),
         (comparison.tried[0], comparison.tried[1]),

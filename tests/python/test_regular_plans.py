@@ -54,7 +54,7 @@ def test_an_allgather_in_python() -> None:
 
 @pytest.mark.parametrize("planner", ["round-robin", "circulant", "two-tree"])
 def test_a_thousand_nodes_fit_in_a_small_file(planner: str, tmp_path: Path) -> None:
-    platform = bl.Platform.from_dict(cluster(1000))
+    platform = bl.Platform.from_dict({**cluster(1000), "handling_s": 0})
     plan = bl.plan(platform, "n0", 64 << 20, planner=planner)
     assert plan.makespan_s is not None
     assert plan.makespan_s <= 1.1 * (64 << 20) / 1.25e8

@@ -211,6 +211,7 @@ impl Plan {
         let predicted = &self.core.predicted;
         let values = (
             predicted.makespan_s,
+            predicted.handled_s,
             self.makespan_interval_s(),
             predicted.throughput_bytes_per_s,
             predicted.bound_s,

@@ -49,6 +49,23 @@ impl Tried {
         self.core.makespan_s
     }
 
+    /// The makespan with the hosts' time to handle each message, by which plans are compared, seconds; None where no link is
+    /// given by its rate.
+    ///
+    /// Type: `float | None`
+    #[getter]
+    fn handled_s(&self) -> Option<f64> {
+        self.core.handled_s
+    }
+
+    /// The time by which plans are compared, seconds: `handled_s` where there is one, else `makespan_s`.
+    ///
+    /// Type: `float`
+    #[getter]
+    fn compared_s(&self) -> f64 {
+        self.core.compared_s()
+    }
+
     /// (low, high): the times between which nine in ten runs would be if they were like the broadcasts that `measure`
     /// rehearsed, seconds; None where it rehearsed none, and for other collectives.
     ///
@@ -80,6 +97,7 @@ impl Tried {
         planner: &str,
         segment_bytes: u64,
         makespan_s: f64,
+        handled_s: Option<f64>,
         interval: Option<(f64, f64)>,
         is_simulated: bool,
         throughput_bytes_per_s: f64,
@@ -90,6 +108,7 @@ impl Tried {
             name,
             segment_bytes,
             makespan_s,
+            handled_s,
             interval,
             is_simulated,
             throughput_bytes_per_s,
@@ -100,9 +119,10 @@ impl Tried {
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Computed<'py, TriedParts>> {
         let tried = slf.get();
         let again = slf.get_type().getattr("_of")?;
-        let broadleaf::portfolio::Tried { name, segment_bytes, makespan_s, is_simulated, .. } = tried.core;
+        let broadleaf::portfolio::Tried { name, segment_bytes, makespan_s, handled_s, is_simulated, .. } =
+            tried.core;
         let (interval, rate) = (tried.makespan_interval_s(), tried.core.throughput_bytes_per_s);
-        Ok((again, (name, segment_bytes, makespan_s, interval, is_simulated, rate)))
+        Ok((again, (name, segment_bytes, makespan_s, handled_s, interval, is_simulated, rate)))
     }
 
     fn __copy__(slf: Py<Self>) -> Py<Self> {
@@ -129,7 +149,7 @@ impl Tried {
 }
 
 /// The arguments of `Tried._of`.
-type TriedParts = (&'static str, u64, f64, Option<(f64, f64)>, bool, f64);
+type TriedParts = (&'static str, u64, f64, Option<f64>, Option<(f64, f64)>, bool, f64);
 /// The arguments of `Comparison._of`.
 type ComparisonParts = (Plan, Vec<Tried>, Vec<(&'static str, String)>, bool);
 
@@ -358,7 +378,9 @@ pub fn compare(
     })?;
     let weights = by_node(platform, weights)?;
     let work = || {
+        let counted = platform.core.with_handling();
         let instance = Instance::new(&platform.core, root, message_bytes)?;
+        let instance = counted.as_ref().map_or(instance, |counted| instance.timed_on(counted));
         let instance = Instance { collective, protocol, seed: seed.0, ..instance };
         make(
             &weights.as_deref().map_or(Ok(instance), |weights| instance.weighted(weights))?,

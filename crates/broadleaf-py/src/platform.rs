@@ -179,6 +179,22 @@ impl Platform {
         Ok(())
     }
 
+    /// A host's time to handle a message, as the platform gives it, seconds; None where it gives none.
+    ///
+    /// Type: `float | None`
+    #[getter]
+    fn given_handling_s(&self) -> Option<f64> {
+        self.core.given_handling_s()
+    }
+
+    /// The given time to handle a message, else the assumed one, seconds.
+    ///
+    /// Type: `float`
+    #[getter]
+    fn handling_s(&self) -> f64 {
+        self.core.handling_s()
+    }
+
     /// The platform with the costs of a program's messages: a link given by its rate also costs a host's handling, and
     /// where a port serves one transfer at a time it is no faster than the narrowest pipe on its path.
     ///

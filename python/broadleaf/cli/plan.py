@@ -118,6 +118,8 @@ def command(
         print_document({**comparison.plan.to_dict(), **tried_fields(comparison), **said})
     else:
         print_comparison(comparison)
+        if comparison.plan.predicted.handled_s is not None:
+            say(handling_line(network))
         if measured is not None:
             say(measured)
     if figure is not None:
@@ -135,21 +137,26 @@ def tried_fields(comparison: bl.Comparison) -> dict[str, object]:
         {
             "planner": tried.planner,
             "makespan_s": tried.makespan_s,
+            **({} if tried.handled_s is None else {"handled_s": tried.handled_s}),
             **interval_fields(tried.makespan_interval_s),
             "x_bound": tried.makespan_s / bound_s if bound_s else None,
             "segment_bytes": tried.segment_bytes,
             "is_simulated": tried.is_simulated,
         }
-        for tried in by_makespan(comparison)
+        for tried in fastest_first(comparison)
     ]
     cut = {"is_cut_by_time": True} if comparison.is_cut_by_time else {}
     return {"tried": rows, "passed_over": comparison.passed_over, **cut}
 
 
-def by_makespan(comparison: bl.Comparison) -> list[bl.Tried]:
-    """The fastest first; of equal ones the chosen one, then in the registry's order."""
+def fastest_first(comparison: bl.Comparison) -> list[bl.Tried]:
+    """With the hosts' handling; of equal ones the chosen one, then in the registry's order."""
     chosen = comparison.plan.planner
-    return sorted(comparison.tried, key=lambda tried: (tried.makespan_s, tried.planner != chosen))
+
+    def time(tried: bl.Tried) -> tuple[float, bool]:
+        return tried.compared_s, tried.planner != chosen
+
+    return sorted(comparison.tried, key=time)
 
 
 def title(plan: bl.Plan) -> str:
@@ -158,20 +165,29 @@ def title(plan: bl.Plan) -> str:
     return f"{what.removeprefix('bcast of ')} on {plan.platform}"
 
 
+def handling_line(platform: bl.Platform) -> str:
+    given = platform.given_handling_s is not None
+    origin = "as the platform gives it" if given else "assumed; handling_s in the platform sets it"
+    handling = seconds(platform.handling_s)
+    return f"with handling: {handling} of a host's time for each message, {origin}; plans are compared by it"
+
+
 def print_comparison(comparison: bl.Comparison) -> None:
     plan = comparison.plan
     # Only `measure` rehearses broadcasts, from which the interval follows.
     likely = ("likely",) if plan.makespan_interval_s else ()
-    numbers = ("predicted", *likely, "x bound", "segment", "load bound")
+    handled = ("with handling",) if plan.predicted.handled_s is not None else ()
+    numbers = ("predicted", *likely, *handled, "x bound", "segment", "load bound")
     table = table_of(title(plan), "planner", *numbers, numbers=numbers)
-    for tried in by_makespan(comparison):
+    for tried in fastest_first(comparison):
         above = f"{tried.makespan_s / plan.bound_s:.3f}" if plan.bound_s else "-"
         load_bound = rate(tried.throughput_bytes_per_s)
         style = "bold" if tried.planner == plan.planner else None
         between = (interval(tried.makespan_interval_s),) if likely else ()
-        predicted = (tried.planner, seconds(tried.makespan_s), *between)
+        at_hosts = (seconds(tried.handled_s),) if handled else ()
+        predicted = (tried.planner, seconds(tried.makespan_s), *between, *at_hosts)
         table.add_row(*predicted, above, size(tried.segment_bytes), load_bound, style=style)
-    nothing = ("",) if likely else ()
+    nothing = [""] * len(likely + handled)
     above = "1.000" if plan.bound_s else "-"
     table.add_row("(bound: no plan is faster)", seconds(plan.bound_s), *nothing, above, "", "")
     print_table(table)

@@ -281,6 +281,7 @@ fn read_predicted(document: &Place) -> Result<Predicted, Fault> {
     };
     Ok(Predicted {
         makespan_s: number("makespan_s")?,
+        handled_s: number("handled_s")?,
         interval,
         throughput_bytes_per_s: number("throughput_bytes_per_s")?,
         bound_s: number("bound_s")?,

@@ -47,6 +47,7 @@ impl Plan {
         }
         let predicted = [
             ("makespan_s", self.predicted.makespan_s),
+            ("handled_s", self.predicted.handled_s),
             ("makespan_low_s", self.predicted.interval.map(|interval| interval.low_s)),
             ("makespan_high_s", self.predicted.interval.map(|interval| interval.high_s)),
             ("throughput_bytes_per_s", self.predicted.throughput_bytes_per_s),

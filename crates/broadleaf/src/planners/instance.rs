@@ -8,6 +8,8 @@ use crate::platform::{NodeId, Platform, PlatformError};
 pub struct Instance<'a> {
     /// The network.
     pub platform: &'a Platform,
+    /// Where the portfolio compares plans and segment sizes: the network, unless [`Instance::timed_on`] said otherwise.
+    pub timed_on: &'a Platform,
     /// What to move.
     pub collective: Collective,
     /// The host that has or gets the message; the first in order for collectives without a root.
@@ -44,6 +46,7 @@ impl<'a> Instance<'a> {
         }
         Ok(Instance {
             platform,
+            timed_on: platform,
             collective: Collective::Bcast,
             root,
             message_bytes,
@@ -97,12 +100,19 @@ impl<'a> Instance<'a> {
         Instance { segment_bytes: segment_bytes.clamp(1, self.message_bytes), ..self }
     }
 
+    /// The same, its plans compared by their times on another platform of the same nodes and links, such as one
+    /// [`with_handling`](Platform::with_handling).
+    pub fn timed_on(self, platform: &'a Platform) -> Self {
+        Instance { timed_on: platform, ..self }
+    }
+
     /// The outward collective of which this one is the reverse, on the reversed network: algorithms plan that one.
     /// Itself if it is outward.
     pub fn outward(&self) -> Self {
         match self.collective.is_inward() {
             true => Instance {
                 platform: self.platform.reversed(),
+                timed_on: self.timed_on.reversed(),
                 collective: self.collective.outward(),
                 ..*self
             },

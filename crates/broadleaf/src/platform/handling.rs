@@ -125,6 +125,22 @@ impl Platform {
         }
     }
 
+    /// The platform on which plans are compared: a message over a link given by its rate takes the hosts'
+    /// [`Platform::handling_s`] more, ports and pipes are as given. `None` where that changes no link.
+    pub fn with_handling(&self) -> Option<Platform> {
+        let handling_s = self.handling_s();
+        let classes = self.classes.iter().map(|class| match class.time {
+            TransferTime::Affine { startup_s, bandwidth_bytes_per_s } => {
+                let time = TransferTime::Affine { startup_s: startup_s + handling_s, bandwidth_bytes_per_s };
+                LinkClass { time, ..class.clone() }
+            }
+            TransferTime::Gap(_) => class.clone(),
+        });
+        let classes: Vec<LinkClass> = classes.collect();
+        let is_changed = classes != self.classes;
+        is_changed.then(|| Platform { classes, ..self.clone() }.indexed())
+    }
+
     fn handled_class(&self, class: &LinkClass, handling_s: f64) -> LinkClass {
         let TransferTime::Affine { startup_s, bandwidth_bytes_per_s } = class.time else {
             return class.clone();

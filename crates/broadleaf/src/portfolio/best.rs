@@ -108,12 +108,12 @@ impl Contest<'_> {
 
     fn is_near_bound(&mut self) -> bool {
         let Some(fastest_s) = self.fastest().map(|fastest| fastest.tuned.makespan_s) else { return false };
-        let Instance { platform, root, message_bytes, collective, weights, .. } = *self.task.instance;
+        let Instance { timed_on, root, message_bytes, collective, weights, .. } = *self.task.instance;
         if collective.outward() != Collective::Bcast {
             return false;
         }
         let share = self.budget.divided(BOUND_PART);
-        let bound_s = || collective_bound_s(platform, collective, root, message_bytes, weights, &share);
+        let bound_s = || collective_bound_s(timed_on, collective, root, message_bytes, weights, &share);
         let bound_s = *self.bound_s.get_or_insert_with(bound_s);
         fastest_s <= bound_s * WORTH_SEARCHING
     }
@@ -204,18 +204,20 @@ impl Contest<'_> {
             .collect();
         let instance = self.task.instance;
         let finished = self.entrants.iter().map(|entrant| {
-            finish(instance, name(entrant.at), &entrant.tuned, entrant.look == Look::Simulated)
+            let is_simulated = entrant.look == Look::Simulated;
+            finish(instance, name(entrant.at), &entrant.tuned, is_simulated, &self.budget)
         });
         let finished: Vec<(Plan, Tried)> = finished.collect::<Result<_, _>>()?;
         let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished.into_iter().unzip();
         // The first of equal ones, as min_by keeps it.
-        let fastest = (0..plans.len()).min_by(|&a, &b| tried[a].makespan_s.total_cmp(&tried[b].makespan_s));
+        let fastest =
+            (0..plans.len()).min_by(|&a, &b| tried[a].compared_s().total_cmp(&tried[b].compared_s()));
         let Some(fastest) = fastest else {
             let reason = passed_over.first().map_or(String::new(), |first| first.reason.clone());
             return Err(PlanError::Unsupported { planner: BEST.to_string(), reason });
         };
         let mut plan = plans.swap_remove(fastest);
-        plan.predicted.bound_s = self.bound_s;
+        plan.predicted.bound_s = self.bound_s.filter(|_| plan.predicted.handled_s.is_none());
         Ok(Outcome { plan, tried, passed_over, is_cut_by_time: false })
     }
 }

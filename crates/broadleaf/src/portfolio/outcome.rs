@@ -15,6 +15,9 @@ pub struct Tried {
     pub segment_bytes: u64,
     /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
     pub makespan_s: f64,
+    /// The makespan with the hosts' time to handle each message, by which plans are compared; `None` where the instance is
+    /// timed on its own platform.
+    pub handled_s: Option<f64>,
     /// Its interval from rehearsed broadcasts ([`Rehearsed`]); absent where none were, and for other collectives.
     pub interval: Option<Interval>,
     /// Whether the whole plan was simulated.
@@ -56,15 +59,28 @@ pub(super) fn unsupported(planner: &str, error: PlanError) -> PlanError {
     }
 }
 
+impl Tried {
+    /// The time by which plans are compared, s.
+    pub fn compared_s(&self) -> f64 {
+        self.handled_s.unwrap_or(self.makespan_s)
+    }
+}
+
 /// Fills in the predictions of the plan itself.
 pub(super) fn finish(
     instance: &Instance,
     name: &'static str,
     tuned: &Tuned,
     is_simulated: bool,
+    budget: &Budget,
 ) -> Result<(Plan, Tried), PlanError> {
-    let Tuned { plan, makespan_s } = tuned;
-    let (mut plan, makespan_s) = (plan.clone(), *makespan_s);
+    let mut plan = tuned.plan.clone();
+    let is_timed_apart = !std::ptr::eq(instance.timed_on, instance.platform);
+    let handled_s = is_timed_apart.then_some(tuned.makespan_s);
+    let makespan_s = match is_timed_apart {
+        true => tuned.on(instance.platform, is_simulated, budget)?,
+        false => tuned.makespan_s,
+    };
     let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
     let is_bcast = instance.collective == Collective::Bcast;
@@ -72,12 +88,15 @@ pub(super) fn finish(
     let interval = rehearsed.and_then(|rehearsed| rehearsed.interval(instance.message_bytes, makespan_s));
     plan.predicted = Predicted {
         makespan_s: Some(makespan_s),
+        handled_s,
         interval,
         throughput_bytes_per_s: finite,
         ..Predicted::default()
     };
     let segment_bytes = plan.segment_bytes;
-    Ok((plan, Tried { name, segment_bytes, makespan_s, interval, is_simulated, throughput_bytes_per_s }))
+    let tried =
+        Tried { name, segment_bytes, makespan_s, handled_s, interval, is_simulated, throughput_bytes_per_s };
+    Ok((plan, tried))
 }
 
 impl Outcome {
