@@ -196,6 +196,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &baselines::Mateescu,
     &baselines::Annealing,
     &clustered::EcefPipelined,
+    &clustered::ClusterTwoTrees,
     &clustered::GatewayTrees,
     &clustered::Makespan,
     &clustered::Exact,

@@ -12,6 +12,7 @@
 
 mod bottom_up;
 mod branch_and_bound;
+mod cluster_two_trees;
 mod coordinator_grid;
 mod ecef;
 mod ecef_ahead;
@@ -56,6 +57,7 @@ mod waiting;
 pub use bottom_up::BOTTOM_UP;
 pub use bottom_up::BOTTOM_UP_AS_PRINTED;
 pub use branch_and_bound::{bound_s, Proof};
+pub(crate) use cluster_two_trees::ClusterTwoTrees;
 pub use ecef::ECEF;
 pub use ecef_ahead::{ECEF_LA, ECEF_LAT_MAX, ECEF_LAT_MIN};
 pub(crate) use ecef_ahead::{ECEF_LA_AVERAGE, ECEF_LA_SENDERS};

@@ -6,7 +6,8 @@ mod circulant;
 mod recursive_doubling;
 mod ring;
 mod round_robin;
-mod two_tree;
+pub(super) mod two_colours;
+pub(super) mod two_tree;
 mod van_de_geijn;
 
 pub use bine::Bine;

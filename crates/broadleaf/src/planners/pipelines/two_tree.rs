@@ -3,12 +3,8 @@
 //!
 //! The hosts besides the root are numbered 1 … p. The first tree is the in-order binary tree over these numbers,
 //! where odd numbers are leaves; the second is its mirror image for even p, its shift by one for odd p, so that
-//! each node is inner in at most one tree. A node receives from two parents and sends to at most two children:
-//! these edges form a bipartite graph of degree two (senders left, receivers right), which two colours suffice
-//! for. Edges of colour c work in step 2q + c of period q, so no node sends or receives twice in a step.
-//!
-//! Where a segment is longer on its way than a step, its receiver passes it on as many steps later; meanwhile the
-//! receiver's ports serve earlier segments. So the latency delays the first segment only, and segments may be short.
+//! each node is inner in at most one tree, and sends to at most two children. In two colours they take turns
+//! ([`two_colours`](super::two_colours)).
 //!
 //! Reference: Sanders, Speck and Träff, *Two-tree algorithms for full bandwidth broadcast, reduction and scan*,
 //! Parallel Computing 35 (2009), sections 2 and 3.
@@ -31,10 +27,10 @@
 //! assert!(trace.makespan_s <= 102.0);
 //! ```
 
+use super::two_colours::{in_turn, Parents};
 use crate::budget::Budget;
-use crate::plan::{throughput, Period, Plan, PlanError, Slot, TreeBuilder, Trees};
+use crate::plan::{Plan, PlanError, TreeBuilder};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
-use crate::platform::NodeId;
 
 /// The planner `two-tree`.
 pub struct TwoTree;
@@ -49,12 +45,6 @@ static CARD: Card = Card {
     complexity: "O(n)",
     profile: Profile::QUICK,
 };
-
-/// The part of a number of steps that rounding may add.
-const ROUNDING: f64 = 1e-9;
-
-/// A parent for every host 1 … p; host 0 stands for the root.
-type Parents = Vec<usize>;
 
 impl Planner for TwoTree {
     fn card(&self) -> &'static Card {
@@ -75,59 +65,13 @@ impl Planner for TwoTree {
             });
             return Ok(instance.tree_plan(CARD.name, tree));
         }
-        let parents = [in_order_tree(receivers), second_tree(receivers)];
-        let colours = colour(&parents);
-        let mut edges: Vec<(usize, usize, usize)> = (0..2)
-            .flat_map(|tree| (1..=receivers).map(move |child| (tree, child)))
-            .map(|(tree, child)| (colours[tree][child], tree, child))
-            .collect();
-        edges.sort_unstable();
-        let mut builders = [(); 2].map(|_| TreeBuilder::new(instance.platform.node_count()).share(0.5));
-        for &(_, tree, child) in &edges {
-            builders[tree].add(hosts[parents[tree][child]], hosts[child]);
-        }
-        let plan = Plan::bcast(
-            instance.platform,
-            CARD.name,
-            instance.root,
-            instance.message_bytes,
-            instance.segment_bytes,
-            builders.into_iter().map(TreeBuilder::build).collect::<Trees>(),
-        );
-        let step_s = match throughput(instance.platform, &plan) {
-            Ok(bytes_per_s) => instance.segment_bytes as f64 / bytes_per_s,
-            // Routing refuses the plan.
-            Err(PlanError::NoPath { .. }) => f64::INFINITY,
-            Err(error) => return Err(error),
-        };
-        let laid_out = |steps_of_hop: &dyn Fn(NodeId, NodeId) -> usize| {
-            let hop = |from: usize, to: usize| steps_of_hop(hosts[from], hosts[to]);
-            let steps = [0, 1].map(|tree| first_steps(&parents[tree], &colours[tree], hop));
-            let slots = edges.iter().map(|&(_, tree, child)| Slot {
-                segment: tree as u32,
-                from: hosts[parents[tree][child]],
-                to: hosts[child],
-                lag: (steps[tree][child] / 2) as u32,
-            });
-            Period { segments: 2, slots: slots.collect() }
-        };
-        let mut period = laid_out(&|from, to| steps_of_hop(instance, step_s, from, to));
-        if period.excess().is_some() {
-            period = laid_out(&|_, _| 1);
-        }
-        Ok(Plan { seed: instance.seed, period: Some(period), ..plan })
+        in_turn(instance, CARD.name, &hosts, &both_trees(receivers))
     }
 }
 
-/// The steps from the start of a segment's transfer to the start of the next one along its tree. More steps than the
-/// message has segments make no difference.
-fn steps_of_hop(instance: &Instance, step_s: f64, from: NodeId, to: NodeId) -> usize {
-    let Some(class) = instance.platform.link(from, to) else { return 1 };
-    let busy_s = instance.platform.transfer_s(class, instance.segment_bytes);
-    let way_s = busy_s + instance.platform.class(class).latency_s;
-    let most = instance.message_bytes.div_ceil(instance.segment_bytes).max(1);
-    // Rounding must not add a step. Without any times there are no steps, and the quotient is no number.
-    ((way_s / step_s * (1.0 - ROUNDING)).ceil() as usize).clamp(1, most as usize)
+/// The two trees over 1 … p.
+pub(in crate::planners) fn both_trees(last: usize) -> [Parents; 2] {
+    [in_order_tree(last), second_tree(last)]
 }
 
 /// The in-order binary tree over 1 … p: a number's height is that of its lowest set bit, its parent differs by
@@ -167,62 +111,9 @@ fn second_tree(last: usize) -> Parents {
     parents
 }
 
-/// Colours 0 and 1 for the edges into every host, by tree, so that no host sends or receives twice in a colour.
-///
-/// Every sender and every receiver has at most two edges, so following them from edge to edge gives paths and
-/// even cycles, which alternate.
-fn colour(parents: &[Parents; 2]) -> [Vec<usize>; 2] {
-    let count = parents[0].len();
-    let mut sends: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
-    for (tree, list) in parents.iter().enumerate() {
-        for child in 1..count {
-            sends[list[child]].push((tree, child));
-        }
-    }
-    const NONE: usize = 2;
-    let mut colours = [vec![NONE; count], vec![NONE; count]];
-    // The root sends its two edges in the order of the trees.
-    let mut open: Vec<(usize, usize, usize)> = vec![];
-    let starts = sends.iter().flatten().copied();
-    for (tree, child) in starts {
-        if colours[tree][child] != NONE {
-            continue;
-        }
-        open.push((tree, child, tree));
-        while let Some((tree, child, colour)) = open.pop() {
-            if colours[tree][child] != NONE {
-                continue;
-            }
-            colours[tree][child] = colour;
-            open.push((1 - tree, child, 1 - colour));
-            let sender = parents[tree][child];
-            open.extend(sends[sender].iter().map(|&(other, to)| (other, to, 1 - colour)));
-        }
-    }
-    colours
-}
-
-/// The step in which each host is sent the first segment of a tree: the first one of the edge's colour in which its parent
-/// has it, `hop` steps after the parent was sent it.
-fn first_steps(parents: &Parents, colours: &[usize], hop: impl Fn(usize, usize) -> usize) -> Vec<usize> {
-    let mut steps: Vec<Option<usize>> = vec![None; parents.len()];
-    for host in 1..parents.len() {
-        let mut path = vec![host];
-        while let Some(&top) = path.last().filter(|&&top| parents[top] != 0 && steps[parents[top]].is_none())
-        {
-            path.push(parents[top]);
-        }
-        for node in path.into_iter().rev() {
-            let parent = parents[node];
-            let ready = steps[parent].map_or(0, |step| step + hop(parents[parent], parent));
-            steps[node] = Some(ready + (ready + colours[node]) % 2);
-        }
-    }
-    steps.into_iter().map(|step| step.unwrap_or(0)).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::two_colours::colour;
     use super::*;
     use crate::plan::check;
     use crate::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};

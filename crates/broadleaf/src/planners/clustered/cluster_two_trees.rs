@@ -1,0 +1,305 @@
+//! Two trees over clusters: both pass from cluster to cluster in a chain, and inside a cluster go down the binary trees of
+//! `two-tree`.
+//!
+//! A pipeline through all hosts has the full rate, but its first segment takes as many hops as there are hosts. Here it
+//! takes a logarithm of them in each cluster. The first host of a cluster gets the segments of both trees, and passes them to
+//! the roots of two binary trees over the others, in which no host sends to more than two. Two sends are left over in each
+//! cluster; they go to the next cluster. So every host sends as much as it gets, and two colours suffice for
+//! the timetable.
+//!
+//! The next cluster of the chain is the one that keeps the pace of the pipes and ports quickest, then the nearest.
+//!
+//! Reference: own; inside clusters Sanders, Speck and Träff, *Two-tree algorithms for full bandwidth broadcast, reduction
+//! and scan*. Cost: m/b, the latencies of the chain, and log2(n) hops a cluster. Complexity: O(n + clusters²).
+//! Guarantee: none.
+//!
+//! ```
+//! use broadleaf::budget::Budget;
+//! use broadleaf::planners::{find, Instance};
+//! use broadleaf::platform::{Bridge, LinkClass, Mesh, Node, NodeId, PlatformBuilder, PortModel};
+//!
+//! // Two clusters of eight, all links alike: 1 s a segment.
+//! let mut builder = PlatformBuilder::new("two", PortModel::OnePort);
+//! let clusters = ["A", "B"].map(|name| builder.cluster(name));
+//! let class = builder.add_class(LinkClass::affine(0.0, 1.0));
+//! for cluster in clusters {
+//!     let mut nodes = Vec::new();
+//!     for at in 0..8 {
+//!         let id = format!("{cluster:?}-{at}");
+//!         nodes.push(builder.add_node(Node { id, cluster: Some(cluster), ..Node::default() }).unwrap());
+//!     }
+//!     builder.add_mesh(Mesh { nodes, class }).unwrap();
+//! }
+//! builder.add_bridge(Bridge { from: clusters[0], to: clusters[1], both_ways: true, class }).unwrap();
+//! let platform = builder.build().unwrap();
+//! let instance = Instance::new(&platform, NodeId(0), 1000).unwrap().segmented(1);
+//! let plan = find("cluster-two-trees").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
+//! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
+//! // The root sends for 1,000 s; the last segment takes nine hops more. In a chain it would be fourteen.
+//! assert_eq!(trace.makespan_s, 1009.0);
+//! ```
+
+use super::unit::{units_of, Unit};
+use crate::budget::Budget;
+use crate::plan::{Plan, PlanError};
+use crate::planners::pipelines::two_colours::{in_turn, Parents};
+use crate::planners::pipelines::two_tree::both_trees;
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
+use crate::platform::{NodeId, SharedId};
+use std::collections::BTreeMap;
+
+pub(crate) struct ClusterTwoTrees;
+
+static CARD: Card = Card {
+    name: "cluster-two-trees",
+    summary: "two trees from cluster to cluster, in each cluster binary ones whose inner hosts differ",
+    reference: "own; inside clusters Sanders, Speck and Träff, Two-tree algorithms",
+    objective:
+        "full rate and few hops over clusters of hosts whose ports are as fast as the ways between them",
+    guarantee: "none",
+    complexity: "O(n + clusters²)",
+    profile: Profile { pace: |instance| Pace::uncounted(instance, true), ..Profile::QUICK },
+};
+
+/// A host of the binary trees sends to at most so many.
+const MOST_SENDS: usize = 2;
+
+impl Planner for ClusterTwoTrees {
+    fn card(&self) -> &'static Card {
+        &CARD
+    }
+
+    fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
+        if units_of(instance).iter().all(|unit| unit.members.len() < 3) {
+            return Err(Unsupported("no clusters of three hosts or more; use two-tree".to_string()));
+        }
+        Ok(())
+    }
+
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+        let units = units_of(instance);
+        let mut ways = Ways::new(instance, &units);
+        let mut layout = Layout::new(&units, ways.first());
+        let chain = ways.chain().ok_or_else(|| PlanError::Unsupported {
+            planner: CARD.name.to_string(),
+            reason: "some cluster has no direct way to any that comes after it".to_string(),
+        })?;
+        chain.windows(2).for_each(|pair| (0..2).for_each(|tree| layout.cross(tree, pair[0], pair[1])));
+        in_turn(instance, CARD.name, &layout.hosts, &layout.parents)
+    }
+}
+
+/// The ways between clusters, and what the chain carries over them.
+struct Ways<'a> {
+    instance: &'a Instance<'a>,
+    units: &'a [Unit],
+    /// By pipe, its time for each segment of the message, s.
+    pipe_s: BTreeMap<SharedId, f64>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(instance: &'a Instance, units: &'a [Unit]) -> Ways<'a> {
+        Ways { instance, units, pipe_s: BTreeMap::new() }
+    }
+
+    /// The root's cluster.
+    fn first(&self) -> usize {
+        self.units.iter().position(|unit| unit.coordinator == self.instance.root).unwrap_or(0)
+    }
+
+    /// All clusters from the root's on; `None` where the last has no way to any that is left.
+    fn chain(&mut self) -> Option<Vec<usize>> {
+        let mut chain = vec![self.first()];
+        let mut left: Vec<usize> = (0..self.units.len()).filter(|unit| *unit != chain[0]).collect();
+        while !left.is_empty() {
+            let last = chain[chain.len() - 1];
+            let way = |at: usize| self.way(last, left[at]).map(|(pace_s, latency_s, _)| (pace_s, latency_s));
+            let (at, _) = (0..left.len())
+                .filter_map(|at| Some((at, way(at)?)))
+                .min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))?;
+            let next = left.remove(at);
+            let (_, _, pipes) = self.way(last, next)?;
+            self.pipe_s.extend(pipes);
+            chain.push(next);
+        }
+        Some(chain)
+    }
+
+    /// From a cluster to another: the time for each segment of the busiest of its pipes and of a sender, which has half of the
+    /// segments to send there and half inside; the latency; and the pipes with their times.
+    fn way(&self, from: usize, to: usize) -> Option<(f64, f64, Vec<(SharedId, f64)>)> {
+        let Instance { platform, segment_bytes, .. } = *self.instance;
+        let ends = [from, to].map(|unit| self.units[unit].coordinator);
+        let class = platform.link(ends[0], ends[1])?;
+        let pipes: Vec<(SharedId, f64)> = platform
+            .class(class)
+            .shared_uses()
+            .into_iter()
+            .map(|(pipe, times)| {
+                let rate = platform.shared()[pipe.index()].bandwidth_bytes_per_s;
+                let busy_s = f64::from(times) * segment_bytes as f64 / rate;
+                (pipe, self.pipe_s.get(&pipe).unwrap_or(&0.0) + busy_s)
+            })
+            .collect();
+        let inside_s = match self.units[from].members[..] {
+            [one, other, ..] => {
+                platform.link(one, other).map_or(0.0, |class| platform.transfer_s(class, segment_bytes))
+            }
+            _ => 0.0,
+        };
+        let sender_s = (platform.transfer_s(class, segment_bytes) + inside_s) / 2.0;
+        let pace_s = pipes.iter().map(|&(_, busy_s)| busy_s).fold(sender_s, f64::max);
+        Some((pace_s, platform.class(class).latency_s, pipes))
+    }
+}
+
+/// The trees, over the hosts in the order of their clusters.
+struct Layout {
+    /// The root first.
+    hosts: Vec<NodeId>,
+    parents: [Parents; 2],
+    /// By cluster, the places of its hosts; the first of them gets the segments.
+    places: Vec<Vec<usize>>,
+    /// By place, its sends.
+    sends: Vec<usize>,
+}
+
+impl Layout {
+    /// Binary trees in each cluster.
+    fn new(units: &[Unit], first: usize) -> Layout {
+        let mut hosts = Vec::new();
+        let mut places = vec![Vec::new(); units.len()];
+        let order = std::iter::once(first).chain((0..units.len()).filter(|unit| *unit != first));
+        for unit in order {
+            let Unit { coordinator, members } = &units[unit];
+            let others = members.iter().filter(|host| *host != coordinator);
+            for &host in std::iter::once(coordinator).chain(others) {
+                places[unit].push(hosts.len());
+                hosts.push(host);
+            }
+        }
+        let mut layout = Layout {
+            parents: [(); 2].map(|()| vec![0; hosts.len()]),
+            sends: vec![0; hosts.len()],
+            hosts,
+            places,
+        };
+        for unit in 0..units.len() {
+            let inside = both_trees(layout.places[unit].len() - 1);
+            for (tree, parents) in inside.iter().enumerate() {
+                for (child, &parent) in parents.iter().enumerate().skip(1) {
+                    layout.add(tree, layout.places[unit][parent], layout.places[unit][child]);
+                }
+            }
+        }
+        layout
+    }
+
+    fn add(&mut self, tree: usize, parent: usize, child: usize) {
+        self.parents[tree][child] = parent;
+        self.sends[parent] += 1;
+    }
+
+    /// Passes the tree on to the next cluster of its chain: from the host that has it first, of those with a send left over.
+    fn cross(&mut self, tree: usize, from: usize, to: usize) {
+        let entry = self.places[from][0];
+        let hops = |place: usize| {
+            std::iter::successors(Some(place), |&at| (at != entry).then(|| self.parents[tree][at])).count()
+        };
+        let sender = self.places[from]
+            .iter()
+            .copied()
+            .filter(|&place| self.sends[place] < MOST_SENDS)
+            .min_by_key(|&place| hops(place))
+            .expect("a cluster has two sends left over, one for each tree");
+        self.add(tree, sender, self.places[to][0]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::check;
+    use crate::planners::supports;
+    use crate::platform::{Bridge, LinkClass, Mesh, Node, Platform, PlatformBuilder, PortModel};
+    use crate::random::Random;
+    use crate::simulate::simulate;
+
+    /// Clusters of so many hosts whose links all take 1 s a segment, and `far_s` more to arrive between clusters.
+    fn clusters(sizes: &[usize], far_s: f64) -> Platform {
+        let mut builder = PlatformBuilder::new("clusters", PortModel::OnePort);
+        let near = builder.add_class(LinkClass::affine(0.0, 1.0));
+        let far = builder.add_class(LinkClass { latency_s: far_s, ..LinkClass::affine(0.0, 1.0) });
+        let ids: Vec<_> = (0..sizes.len()).map(|at| builder.cluster(&format!("C{at}"))).collect();
+        for (at, &size) in sizes.iter().enumerate() {
+            let nodes = (0..size).map(|host| {
+                let id = format!("c{at}-{host}");
+                builder.add_node(Node { id, cluster: Some(ids[at]), ..Node::default() }).unwrap()
+            });
+            let nodes: Vec<NodeId> = nodes.collect();
+            builder.add_mesh(Mesh { nodes, class: near }).unwrap();
+            for &other in &ids[..at] {
+                builder.add_bridge(Bridge { from: other, to: ids[at], both_ways: true, class: far }).unwrap();
+            }
+        }
+        builder.build().unwrap()
+    }
+
+    /// All of the message through a port, and of each cluster the way in and twice the levels of its trees, at three steps
+    /// a hop.
+    #[test]
+    fn full_rate_and_few_hops_whatever_the_clusters() {
+        let mut random = Random::new(1);
+        for _ in 0..60 {
+            let sizes: Vec<usize> = (0..2 + random.below(4)).map(|_| 1 + random.below(20)).collect();
+            let far_s = random.below(40) as f64;
+            let platform = clusters(&sizes, far_s);
+            let root = NodeId(random.below(platform.node_count()) as u32);
+            let instance = Instance::new(&platform, root, 500).unwrap().segmented(1);
+            if supports(&ClusterTwoTrees, &instance).is_err() {
+                assert!(sizes.iter().all(|&size| size < 3), "{sizes:?}");
+                continue;
+            }
+            let plan = ClusterTwoTrees.plan(&instance, &Budget::UNLIMITED).unwrap();
+            assert_eq!(check::faults(&platform, &plan), [""; 0], "{sizes:?}");
+            for host in platform.hosts() {
+                let sends: usize = plan.trees.iter().map(|tree| tree.children(host).len()).sum();
+                assert!(sends <= 2, "{sizes:?}: {sends}");
+            }
+            let levels = |size: usize| f64::from(usize::BITS - size.leading_zeros());
+            let ways_s: f64 = sizes.iter().map(|&size| far_s + 3.0 * (levels(size) + 1.0)).sum();
+            let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+            assert!(makespan_s <= 500.0 + ways_s, "{sizes:?}, {far_s} s: {makespan_s} s, {ways_s} s of ways");
+        }
+    }
+
+    /// B is reached by a pipe of half the rate, C by a wide one and from there B.
+    #[test]
+    fn the_chain_keeps_the_pace_before_it_takes_the_nearest() {
+        let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
+            "nodes": [{"id": "a0", "cluster": "A"}, {"id": "a1", "cluster": "A"}, {"id": "a2", "cluster": "A"},
+                {"id": "b", "cluster": "B"}, {"id": "c", "cluster": "C"}],
+            "shared": [{"id": "narrow", "bandwidth_bytes_per_s": 50}],
+            "meshes": [{"nodes": ["a0", "a1", "a2"], "link": {"bandwidth_bytes_per_s": 100}}],
+            "bridges": [
+                {"from_cluster": "A", "to_cluster": "B",
+                    "link": {"bandwidth_bytes_per_s": 100, "latency_s": 0.001, "uses": ["narrow"]}},
+                {"from_cluster": "A", "to_cluster": "C", "link": {"bandwidth_bytes_per_s": 100, "latency_s": 1}},
+                {"from_cluster": "C", "to_cluster": "B", "link": {"bandwidth_bytes_per_s": 100, "latency_s": 1}}]}"#;
+        let platform = Platform::from_json(text).unwrap();
+        let parent_of_b = |platform: &Platform| {
+            let instance = Instance::new(platform, NodeId(0), 1000).unwrap().segmented(1);
+            let plan =
+                ClusterTwoTrees.plan(&instance, &Budget::UNLIMITED).map_err(|error| error.to_string())?;
+            let parents = plan.trees.iter().map(|tree| tree.parents()[3]);
+            Ok::<_, String>(parents.map(|parent| parent.unwrap()).collect::<Vec<_>>())
+        };
+        assert_eq!(parent_of_b(&platform), Ok(vec![NodeId(4); 2]));
+        let wide = Platform::from_json(&text.replace(": 50}", ": 100}")).unwrap();
+        let refused = parent_of_b(&wide).unwrap_err();
+        assert!(
+            refused.contains("no direct way"),
+            "B comes first, and nothing leads from it to C: {refused}"
+        );
+    }
+}
