@@ -252,6 +252,13 @@ class Heard:
         elif event["event"] == "hosts":
             # A probe that is run again prints it again.
             self.hosts, self.warnings = event["hosts"], []
+            site = self.made.map
+            unknown = [host["name"] for host in self.hosts if site and site.host_of(host["name"]) is None]
+            if site is not None and unknown:
+                raise MeasureError(
+                    f"{site.name}: a rank runs on {unknown[0]}, which is on no switch of the map; "
+                    "write this name there"
+                )
         elif event["event"] == "shortfall":
             self.warnings.append(f"too little time for {event['message']}")
         elif event["event"] == "remark":

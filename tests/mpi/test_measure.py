@@ -234,3 +234,10 @@ def test_a_host_that_cannot_be_reached(bench: Bench, tmp_path: Path) -> None:
 def test_no_ranks_at_all() -> None:
     with pytest.raises(MeasureError, match="0 ranks"):
         measure(0)
+
+
+def test_a_host_that_the_map_lacks_ends_the_measurement_at_once(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "site.conf").write_text("SwitchName=s0 Nodes=localhost\n")
+    (tmp_path / "hosts").write_text("localhost slots=1\n")
+    done = run(command(bench, "--map", "site.conf", "--hosts", "hosts", "-o", "net.json"), tmp_path)
+    assert_refused(done, tmp_path, f"site: a rank runs on {socket.gethostname()}, which is on no switch")

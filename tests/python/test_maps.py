@@ -121,7 +121,60 @@ def listing() -> str:
     )
 
 
-FORMS = {"conf": CONF, "blocks": BLOCKS, "yaml": YAML, "yaml blocks": YAML_BLOCKS, "ibnetdiscover": listing()}
+# Legal, and unlike the examples of the manuals.
+ODD_CONF = """
+# A comment does not go on in the next line: \\
+SwitchName = s0   Nodes = "tux[0-1],tux2"   # Nodes=tux9
+SwitchName=s1 \\ \t
+  LinkSpeed=900 \\
+  Nodes=tux[3,4-5] # \\
+SwitchName=top Switches=s[0-1]\r
+"""
+ODD_YAML = """
+%YAML 1.1
+---
+[{"topology": small, cluster_default: no, block: {blocks: [{block: b, nodes: "x[1-2]"}]}},
+ {cluster_default: yes, "topology": main,
+  tree: {switches: [{switch: s0, nodes: [tux0, "tux[1-2]"]}, &one {switch: s1, nodes: "tux[3-4],tux5"}]}}]
+"""
+ODD_YAML_NAMES = """
+- topology: main
+  tree:
+    switches:
+      - switch: off
+        nodes: 0012
+      - switch: 010
+        nodes: n[1-2]
+"""
+# An aggregation node in the switch, an adapter without a host's name, and both ports of tux3 and tux4.
+ODD_LISTING = (
+    listing()
+    .replace(
+        '[36]\t"S-00000000000000ff"[1]',
+        '[35]\t"H-00a0"[1](a0) \t\t# "Mellanox Technologies Aggregation Node" lid 7 4xEDR\n'
+        '[34]\t"H-00b0"[1](b0) \t\t# "MT4115 ConnectX4   Mellanox Technologies" lid 8 4xEDR\n'
+        '[36]\t"S-00000000000000ff"[1]',
+    )
+    .replace(
+        '[36]\t"S-00000000000000ff"[2]',
+        '[31]\t"H-0000000000030003"[2](d3) \t\t# "tux3 mlx5_0" lid 31 4xFDR\n'
+        '[32]\t"H-0000000000040004"[2](d4) \t\t# "tux4 mlx5_0" lid 32 4xFDR\n'
+        '[36]\t"S-00000000000000ff"[2]',
+    )
+    .replace('# "s0"', '# "MF0;s0"')
+    .replace('# "s1"', '# "MF0;s1"')
+)
+
+FORMS = {
+    "odd conf": ODD_CONF,
+    "odd yaml": ODD_YAML,
+    "odd ibnetdiscover": ODD_LISTING,
+    "conf": CONF,
+    "blocks": BLOCKS,
+    "yaml": YAML,
+    "yaml blocks": YAML_BLOCKS,
+    "ibnetdiscover": listing(),
+}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -133,10 +186,19 @@ def test_every_form_says_the_same(form: str, tmp_path: Path) -> None:
     assert dict(found.hosts) == {"s0": ("tux0", "tux1", "tux2"), "s1": ("tux3", "tux4", "tux5")}
 
 
+def test_numbers_and_words_of_yaml_are_names(tmp_path: Path) -> None:
+    file = tmp_path / "topology.yaml"
+    file.write_text(ODD_YAML_NAMES)
+    assert dict(read_map(file).hosts) == {"off": ("0012",), "010": ("n1", "n2")}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
         ("", "no known map"),
+        ("# a \\\n\nSwitchName=s0 \\\n Nodes=a[1-", "line 3: 'a[1-' is no hostlist"),
+        ("SwitchName=s0 Nodes=a\ninclude other.conf", "line 2: an Include"),
+        ("- topology: a\n  tree: {switches: [{switch: a, nodes: b}, {switch: a}]}", "a is named twice"),
         ("NodeName=a", "no known map"),
         ("SwitchName=s0 Nodes=a[1-", "line 1: 'a[1-' is no hostlist"),
         ("SwitchName=s0 Nodes=a\nSwitchName=s0 Nodes=b", "line 2: s0 is named twice"),
@@ -187,6 +249,15 @@ def test_hosts_of_equal_hardware_by_hwloc_are_one_group(tmp_path: Path) -> None:
     (tmp_path / "again.xml").write_text(hwloc(machine("n1", "Xeon")))
     with pytest.raises(MapError, match="n1 is named twice"):
         read_map(tmp_path)
+
+
+def test_hosts_of_hwloc_1_are_told_apart_by_their_sockets(tmp_path: Path) -> None:
+    for at, model in enumerate(("EPYC", "EPYC", "Xeon")):
+        text = hwloc(machine(f"n{at}", model)).replace('"Package"', '"Socket"').replace(' version="2.0"', "")
+        (tmp_path / f"{at}.xml").write_text(text.replace("hwloc2.dtd", "hwloc.dtd").replace("\n", ""))
+    (tmp_path / "3.xml").write_text(hwloc(machine("n3")))
+    assert list(read_map(tmp_path).hosts.values()) == [("n0", "n1", "n3"), ("n2",)]
+    assert list(read_map(tmp_path / "2.xml").hosts.values()) == [("n2",)]
 
 
 @pytest.mark.skipif(shutil.which("lstopo-no-graphics") is None, reason="there is no lstopo")
@@ -269,6 +340,28 @@ def test_a_few_hosts_of_each_switch_stand_for_all() -> None:
     for source, target in itertools.permutations(every, 2):
         assert whole.link(source, target) == expected.link(source, target), (source, target)
     assert map_of(whole) == {"name": "site", "measured_hosts": 12, "uneven": []}
+
+
+@pytest.mark.parametrize(("in_map", "in_job"), [("", ".cluster.edu"), (".cluster.edu", "")])
+def test_either_name_of_a_host_may_lack_its_domain(in_map: str, in_job: str) -> None:
+    site = Map(
+        "site", {switch: tuple(host + in_map for host in hosts) for switch, hosts in SITE.hosts.items()}
+    )
+    available = [host + in_job for host in SITE.switch_of()]
+    chosen = representatives(site, available)
+    assert chosen == [host for host in available if int(host[2]) < 4]
+    document = truth([host.partition(".")[0] for host in chosen]).to_dict()
+    for node, name in zip(document["nodes"], chosen, strict=True):
+        node["host"] = name
+    assert len(expanded(bl.Platform.from_dict(document), site).nodes) == 18
+    for stranger in ("n99", f"n99{in_job}", "other.edu"):
+        with pytest.raises(MapError, match=re.escape(f"{stranger} is on no switch")):
+            representatives(site, [*available, stranger])
+
+
+def test_a_short_name_of_two_hosts_is_none_of_them() -> None:
+    site = Map("site", {"s": ("n1.a", "n1.b", "n2.a")})
+    assert [site.host_of(name) for name in ("n1", "n1.b", "n2", "n2.b")] == [None, "n1.b", "n2.a", None]
 
 
 def test_what_cannot_be_expanded_is_named() -> None:

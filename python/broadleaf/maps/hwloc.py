@@ -9,6 +9,8 @@ from broadleaf.maps.hostlist import HostlistError
 
 # Operating-system devices of networks: Ethernet and the like, and verbs.
 NETWORKS = ("2", "3")
+# hwloc 1 calls a package a socket.
+PACKAGES = ("Package", "Socket")
 
 
 def of_hwloc(texts: Mapping[str, str]) -> dict[str, list[str]]:
@@ -35,7 +37,7 @@ def of_hwloc(texts: Mapping[str, str]) -> dict[str, list[str]]:
 def hardware(machine: ElementTree.Element) -> str:
     """What hosts of one group have in common, in words."""
     objects = list(machine.iter("object"))
-    packages = [each for each in objects if each.get("type") == "Package"]
+    packages = [each for each in objects if each.get("type") in PACKAGES]
     models = sorted({model for each in packages if (model := info(each, "CPUModel"))})
     cores = sum(each.get("type") == "Core" for each in objects)
     words = [" and ".join(models) or "unnamed processor", f"{len(packages)} packages", f"{cores} cores"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from broadleaf.files import read_text
@@ -29,6 +30,21 @@ class Map:
         """Each host's switch."""
         return {host: switch for switch, hosts in self.hosts.items() for host in hosts}
 
+    def host_of(self, name: str) -> str | None:
+        """The map's name of a host; one of the two names may lack the domain. None for an unknown host."""
+        if name in self.aliases:
+            return self.aliases[name]
+        short = name.partition(".")[0]
+        return short if self.aliases.get(short) == short else None
+
+    @cached_property
+    def aliases(self) -> Mapping[str, str]:
+        """Each host by its name, and by the short name if no other has that."""
+        names = self.switch_of()
+        shorts = Counter(host.partition(".")[0] for host in names)
+        short = {host.partition(".")[0]: host for host in names}
+        return {**{name: host for name, host in short.items() if shorts[name] == 1}, **{n: n for n in names}}
+
 
 def read_map(path: str | os.PathLike[str]) -> Map:
     """The map in a file: topology.conf, topology.yaml, a listing of ibnetdiscover, or XML of hwloc; or in a
@@ -42,13 +58,13 @@ def read_map(path: str | os.PathLike[str]) -> Map:
     texts = {file.name: read_text(file) for file in files}
     text = texts[files[0].name]
     try:
-        if Path(path).is_dir() or re.search(r"^\s*<topology\b", text, re.MULTILINE):
+        if Path(path).is_dir() or text.lstrip().startswith("<"):
             hosts = of_hwloc(texts)
         elif re.search(r"^\s*switchguid=", text, re.MULTILINE):
             hosts = of_ibnetdiscover(text)
         elif re.search(r"^\s*(SwitchName|BlockName)\s*=", text, re.MULTILINE | re.IGNORECASE):
             hosts = of_topology_conf(text)
-        elif re.search(r"^\s*-?\s*topology\s*:", text, re.MULTILINE):
+        elif re.search(r"""(^|[\s{,"'-])topology["']?\s*:""", text):
             hosts = of_topology_yaml(text)
         else:
             raise MapError(
@@ -66,14 +82,17 @@ def read_map(path: str | os.PathLike[str]) -> Map:
     return Map(Path(path).stem, {switch: tuple(members) for switch, members in hosts.items() if members})
 
 
+# As in slurm.conf: blanks may be around the sign, and quotes around the value.
+PAIR = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|(\S+))')
+
+
 def of_topology_conf(text: str) -> dict[str, list[str]]:
     """Lines of `SwitchName=s0 Nodes=tux[0-3]`, or `BlockName=`; switches of switches have no hosts."""
     hosts: dict[str, list[str]] = {}
-    # A backslash continues a line.
-    for number, line in enumerate(re.sub(r"\\\n", " ", text).splitlines(), start=1):
-        words = line.partition("#")[0].split()
-        pairs = [word.partition("=") for word in words]
-        given = {name.lower(): value for name, _, value in pairs}
+    for number, line in whole_lines(text):
+        if re.match(r"\s*include\s", line, re.IGNORECASE):
+            raise MapError(f"line {number}: an Include; write the lines of that file in its place")
+        given = {name.lower(): quoted or bare for name, quoted, bare in PAIR.findall(line)}
         name = given.get("switchname") or given.get("blockname")
         if name is None:
             continue
@@ -86,35 +105,57 @@ def of_topology_conf(text: str) -> dict[str, list[str]]:
     return hosts
 
 
+def whole_lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines, joined at backslashes, with the numbers of their first ones.
+
+    As in Slurm, a comment is cut off before: its backslash joins nothing."""
+    begun: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        part = re.sub(r"(?<!\\)#.*", "", line).rstrip()
+        begun.append(part.removesuffix("\\"))
+        if not part.endswith("\\"):
+            yield number + 1 - len(begun), " ".join(begun)
+            begun = []
+
+
 def of_topology_yaml(text: str) -> dict[str, list[str]]:
     """The switches or blocks of the cluster's default topology, else of the first."""
     import yaml
 
     try:
-        document = yaml.safe_load(text)
+        # Every value as text: a switch may be called 007 or off.
+        document = yaml.load(text, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise MapError(f"no YAML that can be read ({' '.join(str(error).split())})") from None
     kinds = {"tree": ("switches", "switch"), "block": ("blocks", "block")}
     listed = [each for each in document if isinstance(each, dict)] if isinstance(document, list) else []
-    listed.sort(key=lambda each: each.get("cluster_default") is not True)
+    listed.sort(key=lambda each: str(each.get("cluster_default")).lower() not in ("true", "yes", "on"))
     for topology in listed:
         for kind, (plural, singular) in kinds.items():
             body = topology.get(kind)
             entries = body.get(plural) if isinstance(body, dict) else None
             if isinstance(entries, list):
-                return dict(entry_of(entry, singular) for entry in entries)
+                hosts: dict[str, list[str]] = {}
+                for name, nodes in (entry_of(entry, singular) for entry in entries):
+                    if name in hosts:
+                        raise MapError(f"{name} is named twice; keep one")
+                    hosts[name] = nodes
+                return hosts
     raise MapError("no topology with tree or block; a flat one names no switches")
 
 
 def entry_of(entry: object, singular: str) -> tuple[str, list[str]]:
-    if not isinstance(entry, dict) or entry.get(singular) is None:
+    if not isinstance(entry, dict) or not entry.get(singular):
         raise MapError(f"an entry without `{singular}:`; write its name")
     nodes = entry.get("nodes")
-    return str(entry[singular]), hostlist(str(nodes)) if nodes else []
+    text = ",".join(map(str, nodes)) if isinstance(nodes, list) else str(nodes or "")
+    return str(entry[singular]), hostlist(text) if text else []
 
 
 # [1] "H-f452140300b5c3f0"[1](f452140300b5c3f1)   # "node01 HCA-1" lid 4 4xFDR
 IB_SWITCH = re.compile(r'Switch\s+\d+\s+"(?P<id>[^"]+)"\s+#\s+"(?P<name>[^"]*)"')
+# An adapter without a host's name describes itself, and so does the aggregation node inside a switch.
+IB_MAKER = "Mellanox Technologies"
 IB_HOST = re.compile(r'\[\d+\]\s+"H-[0-9a-f]+"\[\d+\](?:\([0-9a-f]+\))?\s+#\s+"(?P<name>[^"]*)"')
 
 
@@ -125,7 +166,8 @@ def of_ibnetdiscover(text: str) -> dict[str, list[str]]:
     ports: list[str] | None = None
     for line in text.splitlines():
         if found := IB_SWITCH.match(line):
-            name = found["name"].split(";")[0] or found["id"]
+            # A managed switch is "MF0;its-name:model/unit".
+            name = found["name"].split(";")[-1] or found["id"]
             # Switches of one make have the same description.
             ports = hosts.setdefault(found["id"] if name in hosts else name, [])
         elif line.startswith("Ca"):
@@ -133,7 +175,7 @@ def of_ibnetdiscover(text: str) -> dict[str, list[str]]:
         elif ports is not None and (found := IB_HOST.match(line)) and found["name"].split():
             # The description is the host's name and its adapter's: "node01 mlx5_0".
             host = found["name"].split()[0]
-            if host not in seen:
+            if host not in seen and IB_MAKER not in found["name"]:
                 seen.add(host)
                 ports.append(host)
     return hosts

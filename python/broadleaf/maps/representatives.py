@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
 from broadleaf._core import Platform
@@ -14,16 +14,20 @@ PER_SWITCH = 4
 
 
 def representatives(map: Map, available: Collection[str], per_switch: int = PER_SWITCH) -> list[str]:
-    """The first available hosts of each switch, at most `per_switch`, in the map's order.
+    """The first available hosts of each switch, at most `per_switch`, in the map's order, by their names in
+    `available`.
 
     Raises MapError for a switch of several hosts of which fewer than two are available, and for an available
     host that is not in the map."""
-    unknown = sorted(set(available) - set(map.switch_of()))
-    if unknown:
-        raise MapError(f"{map.name}: {unknown[0]} is on no switch of the map; add it there, or leave it out")
+    name_of = {}
+    for name in available:
+        host = map.host_of(name)
+        if host is None:
+            raise MapError(f"{map.name}: {name} is on no switch of the map; add it there, or leave it out")
+        name_of[host] = name
     chosen: list[str] = []
     for switch, hosts in map.hosts.items():
-        found = [host for host in hosts if host in available][:per_switch]
+        found = [name_of[host] for host in hosts if host in name_of][:per_switch]
         if len(found) < min(2, len(hosts)):
             raise MapError(
                 f"{map.name}: {switch} has {len(hosts)} hosts, of which {len(found)} can be measured; "
@@ -44,7 +48,7 @@ def expanded(measured: Platform, map: Map, per_switch: int = PER_SWITCH) -> Plat
     document: dict[str, Any] = measured.to_dict()
     nodes = document["nodes"]
     on = map.switch_of()
-    node_of = {map_name(node.get("host", node["id"]), on): node for node in nodes}
+    node_of = {map.host_of(node.get("host", node["id"])): node for node in nodes}
     added: dict[str, list[str]] = {}
     uneven: list[str] = []
     for switch, hosts in map.hosts.items():
@@ -69,11 +73,6 @@ def expanded(measured: Platform, map: Map, per_switch: int = PER_SWITCH) -> Plat
     filled = {"name": map.name, "measured_hosts": len(node_of), "uneven": uneven}
     document["provenance"] = {**(document.get("provenance") or {}), "map": filled}
     return Platform.from_dict(document)
-
-
-def map_name(host: str, on: Mapping[str, str]) -> str:
-    """A host's name as in the map, which may lack the domain."""
-    return host if host in on else host.partition(".")[0]
 
 
 def map_of(platform: Platform) -> dict[str, Any] | None:
