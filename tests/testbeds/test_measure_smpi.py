@@ -23,6 +23,10 @@ from broadleaf.maps import Map, expanded, representatives
 PROBE = ROOT / "crates/broadleaf-mpi/probe"
 # The bytes that SMPI puts before every message.
 HEADER_BYTES = 16
+# SMPI charges for each look of a waiting rank, by default the more the more ranks have looked in vain.
+STEADY_POLLS = {"smpi/grow-injected-times": "no"}
+# Of real time.
+LONGEST_S = 3600.0
 
 pytestmark = pytest.mark.skipif(
     shutil.which("smpirun") is None,
@@ -91,7 +95,9 @@ def events_of(
     (folder / "hosts").write_text("".join(f"{host}\n" for host in hosts))
     # Without spaces: smpirun is a shell script that cuts arguments at them.
     settings = json.dumps({"name": "measured", "budget_s": budget_s}, separators=(",", ":"))
-    out = smpi.simulate(xml, folder / "hosts", [str(probe), settings])
+    out = smpi.simulate(
+        *(xml, folder / "hosts", [str(probe), settings]), settings=STEADY_POLLS, timeout_s=LONGEST_S
+    )
     events = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
     assert [event for event in events if event["event"] == "error"] == []
     return events
@@ -133,13 +139,16 @@ def test_three_clusters_of_grid5000(probe: Path, tmp_path: Path) -> None:
     }
 
 
-# 1,000 hosts take three minutes of processor time.
+# 1,000 hosts take minutes of processor time.
 LONG = pytest.mark.skipif("BROADLEAF_SOAK" not in os.environ, reason="long; run by make soak")
 
 
-@pytest.mark.parametrize(("clusters", "most_s"), [(5, 100), pytest.param(20, 600, marks=LONG)])
+# The time of 20 does not suffice for all pipes.
+@pytest.mark.parametrize(
+    ("clusters", "most_s", "least_share"), [(5, 90, 1.0), pytest.param(20, 300, 0.75, marks=LONG)]
+)
 def test_four_hosts_of_each_switch_stand_for_fifty(
-    probe: Path, tmp_path: Path, clusters: int, most_s: float
+    probe: Path, tmp_path: Path, clusters: int, most_s: float, least_share: float
 ) -> None:
     """Up to 1,000 hosts: clusters, each two joined by pipes of random rates and latencies of up to 15 ms."""
     each, budget_s = 50, 10.0 * clusters
@@ -153,6 +162,9 @@ def test_four_hosts_of_each_switch_stand_for_fifty(
     whole = expanded(platform_in(events), site)
     assert len(whole.nodes) == each * clusters
     pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in truth.to_dict()["shared"]}
+    found = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in whole.to_dict()["shared"]}
+    assert found == {name: pytest.approx(pipes[name], rel=0.05) for name in found}
+    assert len(found) >= least_share * len(pipes)
     draw = random.Random(1)
     for _ in range(500):
         source, target = draw.sample(whole.nodes, 2)

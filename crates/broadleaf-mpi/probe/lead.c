@@ -9,11 +9,20 @@ static void order(const bl_task *task, uint32_t rank)
     if (rank != 0) bl_mpi.Send(task, sizeof *task, MPI_BYTE, (int)rank, BL_TAG_ORDER, bl_orders);
 }
 
-static void receive_empty(uint32_t from, int tag)
+/* Receives one message from the sender of each task, all posted before the first is waited for: where messages are not
+ * sent ahead, their times would add up. `samples` is NULL for empty ones. */
+static void receive_from_senders(const bl_task *tasks, int count, int tag, double **samples)
 {
-    MPI_Request request;
-    bl_mpi.Irecv(NULL, 0, MPI_BYTE, (int)from, tag, bl_orders, &request);
-    bl_await(&request);
+    MPI_Request *requests = bl_memory((size_t)count * sizeof *requests);
+    for (int t = 0; t < count; t++) {
+        int length = samples == NULL ? 0 : (int)bl_sample_count(&tasks[t]);
+        if (tasks[t].from != 0)
+            bl_mpi.Irecv(samples == NULL ? NULL : samples[t], length, MPI_DOUBLE, (int)tasks[t].from, tag, bl_orders,
+                         &requests[t]);
+    }
+    for (int t = 0; t < count; t++)
+        if (tasks[t].from != 0) bl_await(&requests[t]);
+    free(requests);
 }
 
 static void perform_round(const bl_task *tasks, int count, double **samples)
@@ -31,20 +40,13 @@ static void perform_round(const bl_task *tasks, int count, double **samples)
     uint32_t my_count = mine != NULL && mine->from == 0 ? mine->fan : 1;
     for (uint32_t t = 0; mine != NULL && t < my_count; t++) bl_meet(&mine[t], 0);
     if (tasks[0].together) {
-        for (int t = 0; t < count; t++)
-            if (tasks[t].from != 0) receive_empty(tasks[t].from, BL_TAG_READY);
+        receive_from_senders(tasks, count, BL_TAG_READY, NULL);
         for (int t = 0; t < count; t++)
             if (tasks[t].from != 0)
                 bl_mpi.Send(NULL, 0, MPI_BYTE, (int)tasks[t].from, BL_TAG_GO, bl_orders);
     }
     if (mine != NULL) bl_perform(mine, 0, my_samples);
-    for (int t = 0; t < count; t++) {
-        if (tasks[t].from == 0) continue;
-        MPI_Request request;
-        bl_mpi.Irecv(samples[t], (int)bl_sample_count(&tasks[t]), MPI_DOUBLE, (int)tasks[t].from, BL_TAG_SAMPLES,
-                     bl_orders, &request);
-        bl_await(&request);
-    }
+    receive_from_senders(tasks, count, BL_TAG_SAMPLES, samples);
 }
 
 void bl_end(int ranks)

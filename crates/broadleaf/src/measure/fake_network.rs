@@ -41,6 +41,8 @@ pub struct FakeNetwork {
     pub rounds: usize,
     /// Ordered pairs measured, by the number of tasks in their round.
     pub seen: HashMap<(NodeId, NodeId), HashSet<usize>>,
+    /// Ordered pairs that sent bytes while another cluster's nodes did.
+    pub in_company: HashSet<(NodeId, NodeId)>,
     pub random: u64,
 }
 
@@ -66,6 +68,7 @@ impl FakeNetwork {
             now_s: 0.0,
             rounds: 0,
             seen: HashMap::new(),
+            in_company: HashSet::new(),
             random: 1,
         }
     }
@@ -92,6 +95,11 @@ impl FakeNetwork {
             assert!(busy.insert(task.to), "a node in two tasks of {round:?}");
             assert!(busy.insert(task.from) || is_fan, "a node in two tasks of {round:?}");
             self.seen.entry((task.from, task.to)).or_default().insert(round.len());
+            let cluster = |node: NodeId| self.truth.node(node).cluster;
+            let is_elsewhere = |other: &Task| cluster(other.from) != cluster(task.from);
+            if round.iter().any(is_elsewhere) && task.trials.iter().any(|trial| trial.message_bytes() > 0) {
+                self.in_company.insert((task.from, task.to));
+            }
             for &shared in &self.class(task).uses {
                 *users.entry(shared).or_default() += 1;
             }

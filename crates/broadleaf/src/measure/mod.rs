@@ -8,16 +8,20 @@
 //!
 //! 1. `latencies`: the empty round trip of every pair; `lowekamp` groups the nodes by it. `one_way` finds which pairs
 //!    between the same clusters differ, and the two directions of a pair where both ends read one clock.
-//! 2. `screening`: one large message per pair of a cluster, and for each node between two clusters. It finds the pairs
+//! 2. `screening`: one large message per pair of a cluster, and (`screening_between`) for each node between two
+//!    clusters. It finds the pairs
 //!    that differ from the others (`outliers`), and checks whether pairs of the cluster disturb each other.
 //! 3. `gap_tables`: pLogP's L, g(m), os(m), or(m), at sizes that `gap_table` picks where g bends. Of the typical pairs
 //!    between two clusters only one is measured.
 //! 4. `recheck`: impossible values (`doubts`) are measured again, and marked if confirmed.
-//! 5. `bottlenecks`: two and four pairs at once, between clusters and inside hosts: where the rate per pair
-//!    falls, they share a resource.
+//! 5. `bottlenecks`: several pairs at once, between clusters and inside hosts: where the rate per pair falls, they share a
+//!    resource.
 //!
 //! 6. `ports`: a node sends to several others at once: where that is much faster than one after the other, the platform
 //!    is multi-port.
+//!
+//! Stages 2, 3 and 5 measure pairs of many clusters at the same time where one at a time would take longer than their
+//! share of the time (`pair_rounds`), and what company may have changed again alone.
 //!
 //! Of a network known by matrices only, `assumed_pipes` recovers clusters and shared pipes.
 //!

@@ -9,6 +9,7 @@ use super::hosts::NodePair;
 use super::outliers::most_common;
 use super::statistics::{lower_quartile, median};
 use crate::measure::settings::outliers::{EQUAL_LATENCIES, NOISE_FACTOR};
+use std::cmp::Reverse;
 
 /// The usual one-way time between two clusters.
 #[derive(Clone, Copy, Debug)]
@@ -77,14 +78,17 @@ impl Findings {
         }
     }
 
-    /// The pair that represents the link between two clusters: the first typical one.
+    /// The pair that represents the link between two clusters: of the typical ones that from the first sender to the
+    /// last receiver, so that a cluster's sender is not its receiver.
     pub fn representative(&self, cluster_pair: ClusterPair) -> NodePair {
         let one_way = OneWayLatencies::of(self, cluster_pair);
         let typical = self.split_pairs(cluster_pair).typical;
-        let usual = typical.iter().find(|&&pair| !one_way.differs(self, pair));
+        let place = |&&(from, to): &&NodePair| (from, Reverse(to));
+        let usual = typical.iter().filter(|&&pair| !one_way.differs(self, pair)).min_by_key(place);
+        let (senders, receivers) = (&self.clusters[cluster_pair.0], &self.clusters[cluster_pair.1]);
         usual
-            .or(typical.first())
+            .or(typical.iter().min_by_key(place))
             .copied()
-            .unwrap_or((self.clusters[cluster_pair.0][0], self.clusters[cluster_pair.1][0]))
+            .unwrap_or((senders[0], receivers[receivers.len() - 1]))
     }
 }

@@ -12,6 +12,7 @@ use super::stages::latencies::Latencies;
 use super::stages::ports::Ports;
 use super::stages::recheck::Recheck;
 use super::stages::screening::Screening;
+use super::stages::screening_between::ScreeningBetween;
 use super::stages::{Clock, Stage};
 use crate::json::Fault;
 use crate::platform::Platform;
@@ -58,9 +59,10 @@ fn usual_budget_s(ranks: &[RankHost]) -> f64 {
 type MakeStage = fn(&Findings) -> Box<dyn Stage>;
 
 /// In order; each is made from the findings of the earlier ones.
-const STAGES: [MakeStage; 7] = [
+const STAGES: [MakeStage; 8] = [
     |known| Box::new(Latencies::new(known)),
     |known| Box::new(Screening::new(known)),
+    |known| Box::new(ScreeningBetween::new(known)),
     |known| Box::new(GapTables::new(known)),
     |_| Box::new(Recheck::default()),
     |known| Box::new(Bottlenecks::new(known)),
@@ -69,9 +71,9 @@ const STAGES: [MakeStage; 7] = [
 ];
 
 /// Indices of stages.
-const RECHECK: usize = 3;
-const BOTTLENECKS: usize = 4;
-const PORTS: usize = 5;
+const RECHECK: usize = 4;
+const BOTTLENECKS: usize = 5;
+const PORTS: usize = 6;
 
 /// A measurement under way.
 ///

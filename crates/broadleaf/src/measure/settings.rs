@@ -96,6 +96,11 @@ pub(super) mod latencies {
     pub const REPEATS: u32 = 12;
     /// Visits of every pair: differences between visits are noise.
     pub const VISITS: u32 = 2;
+    /// A pair is not visited again if its first visit took longer than this, seconds (several times a scheduler's time
+    /// slice), with a smaller interquartile range over median than [`SMALL_SPREAD`]. Chosen.
+    pub const LONG_VISIT_S: f64 = 0.05;
+    /// See [`LONG_VISIT_S`].
+    pub const SMALL_SPREAD: f64 = 0.02;
     /// Interquartile range over median above which a pair is visited again. Chosen.
     pub const LARGE_SPREAD: f64 = 0.25;
     /// Such further visits, and the round trips in each. Chosen.
@@ -154,6 +159,8 @@ pub(super) mod gap_tables {
     pub const MIN_SLICE_S: f64 = 0.2;
     /// Round trips that a table takes at least, about. Chosen.
     pub const LEAST_ROUND_TRIPS: f64 = 150.0;
+    /// Bursts alone after a table in company; the faster one counts. Chosen.
+    pub const CHECKS: u32 = 2;
     /// Limit of the factor by which a table of a median over many may be less certain. Chosen.
     pub const MAX_POOLED_CERTAINTY: f64 = 4.0;
 
@@ -278,8 +285,8 @@ pub(super) mod ports {
 pub(super) mod bottlenecks {
     /// Share of the time budget past which no further place is tried. Chosen.
     pub const BUDGET_SHARE: f64 = 1.3;
-    /// Concurrent pairs that are always tried, if there are enough. Chosen.
-    pub const PAIRS: [usize; 2] = [2, 4];
+    /// Concurrent pairs that are tried first. Chosen.
+    pub const FIRST_PAIRS: usize = 2;
     /// The most pairs at once: a bottleneck that these cannot saturate is no limit in practice. Chosen.
     pub const MAX_PAIRS: usize = 64;
     /// Pairs share a bottleneck when together they lose more than this share of their separate rates. Chosen.

@@ -36,6 +36,7 @@ pub struct GapTableBuilder {
     /// Whether the doubling of sizes has ended.
     doubled: bool,
     bisections: usize,
+    is_hurried: bool,
 }
 
 impl GapTableBuilder {
@@ -57,7 +58,13 @@ impl GapTableBuilder {
             samples: PairSamples { round_trip_s, ..PairSamples::default() },
             doubled: false,
             bisections: 0,
+            is_hurried: false,
         }
+    }
+
+    /// Quadruples sizes whose gap is so far below the latency that only its share of that counts.
+    pub fn hurried(self) -> GapTableBuilder {
+        GapTableBuilder { is_hurried: true, ..self }
     }
 
     pub fn pair(&self) -> NodePair {
@@ -84,7 +91,9 @@ impl GapTableBuilder {
         if !self.doubled {
             let next = match self.samples.points.keys().next_back() {
                 None => 1,
-                Some(&last) => (2 * last).max(FIRST_BYTES),
+                Some(&last) if last < FIRST_BYTES => FIRST_BYTES,
+                Some(&last) if self.can_quadruple_to(4 * last) => 4 * last,
+                Some(&last) => 2 * last,
             };
             if next <= self.largest_bytes && self.can_double_to(next) {
                 return Some(next);
@@ -109,6 +118,11 @@ impl GapTableBuilder {
             }
         }
         self.noisiest(self.uncertain, MAX_VISITS)
+    }
+
+    fn can_quadruple_to(&self, bytes: u64) -> bool {
+        let is_below = || self.visit().expected_s(bytes) < LATENCY_COUNTS * self.samples.latency_s();
+        self.is_hurried && bytes <= self.largest_bytes && is_below()
     }
 
     /// The smallest size that may have passed a shaper on credit: few bytes have been moved, in one or two visits, and

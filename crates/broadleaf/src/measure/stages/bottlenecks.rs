@@ -1,156 +1,39 @@
 //! Stage 5: bottlenecks that several links share.
 //!
 //! From one cluster to another, and among the nodes of a machine (whose links are its memory and its processors) or of
-//! a cluster whose pairs disturb each other: one pair alone, then two and four disjoint pairs at once, then twice as
-//! many, until all are used or their total is below that number times the rate of one pair. In the latter case they
-//! share a bottleneck, and their total rate is its rate. Unless four pairs are no faster than two, each is first timed
-//! alone as well: the others might be slower pairs.
+//! a cluster whose pairs disturb each other: one pair alone, then two disjoint pairs at once, then twice as many, until
+//! all are used or their total is below that number times the rate of one pair. In the latter case they share a
+//! bottleneck, and their total rate is its rate. Unless it is no faster than one pair, or four pairs are no faster than
+//! two, each is first timed alone as well: the others might be slower pairs.
 //!
 //! The two directions between two clusters are two bottlenecks, unless both are found and together carry less than the
 //! sum of the two: then they are one.
+//!
+//! Where there are too many places for one search at a time, tests of several run at once, without a common machine and
+//! without two that leave or enter the same cluster. Other pairs only lower a rate. So a result counts if one pair is as
+//! fast as in its table, and no bottleneck was found or one that a single pair fills; any other search is repeated alone.
 
+use super::bottleneck_search::{trial, BottleneckSearch, Purpose};
 use super::{Clock, Stage};
 use crate::measure::delay_modes::usual;
-use crate::measure::experiment::{Round, Samples, Task, Trial};
+use crate::measure::experiment::{Round, Samples, Task};
 use crate::measure::findings::{Bottleneck, BottleneckPlace, Findings};
 use crate::measure::hosts::NodePair;
 use crate::measure::settings::bottlenecks::{
-    BUDGET_SHARE, IN_STEP, MAX_BURSTS, MAX_BYTES, MAX_PAIRS, MAX_WINDOW_BYTES, MESSAGE_S, MIN_BURSTS,
-    MIN_BYTES, MIN_MESSAGE_S, MIN_SHORT_BURSTS, MIN_WINDOW, PAIRS, RATE_LOSS, RATE_LOSS_OF_DIRECTIONS,
-    ROUND_TRIPS, SHORT_BURST_S, TESTS, TEST_S,
+    BUDGET_SHARE, IN_STEP, MAX_PAIRS, MESSAGE_S, MIN_MESSAGE_S, MIN_SHORT_BURSTS, MIN_WINDOW, TESTS,
 };
 use crate::measure::statistics::median;
 use crate::platform::NodeId;
-use std::collections::VecDeque;
-
-/// The purpose of a test in the search for a bottleneck.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    FirstAlone,
-    Together,
-    OtherAlone,
-}
-
-/// The search for one bottleneck.
-struct BottleneckSearch {
-    place: BottleneckPlace,
-    /// Disjoint, on different machines as far as possible.
-    pairs: Vec<NodePair>,
-    tests: VecDeque<(Purpose, Vec<NodePair>)>,
-    trial: Trial,
-    /// bytes/s of each pair alone, in order of `pairs`.
-    alone: Vec<f64>,
-    /// bytes/s of 2, of 4 and of more pairs together.
-    together: Vec<(usize, f64)>,
-    /// Relative interquartile range of the last of them.
-    spread: f64,
-}
-
-impl BottleneckSearch {
-    fn new(place: BottleneckPlace, pairs: Vec<NodePair>, known: &Findings) -> BottleneckSearch {
-        let first = pairs[0];
-        let mut tests = VecDeque::from([(Purpose::FirstAlone, vec![first])]);
-        for count in PAIRS {
-            if count <= pairs.len() {
-                tests.push_back((Purpose::Together, pairs[..count].to_vec()));
-            }
-        }
-        let trial = trial(known, first, MESSAGE_S);
-        BottleneckSearch { place, pairs, tests, trial, alone: Vec::new(), together: Vec::new(), spread: 0.0 }
-    }
-
-    /// Both directions at once, half of the pairs each; `carried` is the pairs' total rate with one direction at a
-    /// time, and `bottleneck` that of the faster direction, bytes/s.
-    fn of_directions(
-        there: &BottleneckSearch,
-        back: &[NodePair],
-        (carried, bottleneck): (f64, f64),
-        known: &Findings,
-    ) -> Option<BottleneckSearch> {
-        let BottleneckPlace::OneWay(a, b) = there.place else { return None };
-        let half = there.pairs.len() / 2;
-        // The second half of the nodes sends back, so that no node does both.
-        let pairs: Vec<NodePair> = there.pairs[..half].iter().chain(&back[half..2 * half]).copied().collect();
-        let tests = VecDeque::from([(Purpose::Together, pairs.clone())]);
-        let place = BottleneckPlace::BothWays(a.min(b), a.max(b));
-        let trial = trial(known, pairs[0], MESSAGE_S);
-        let alone = vec![carried, bottleneck];
-        Some(BottleneckSearch { place, pairs, tests, trial, alone, together: Vec::new(), spread: 0.0 })
-    }
-
-    /// The total of the bottleneck that two directions share, bytes/s: their rate together, or that of one of them
-    /// alone if it is higher, since half of the pairs may not saturate it.
-    fn conclude_directions(&self) -> Option<f64> {
-        let (total, carried, bottleneck) = (self.together[0].1, self.alone[0], self.alone[1]);
-        let is_shared =
-            total < (carried * bottleneck).sqrt() && total < (1.0 - RATE_LOSS_OF_DIRECTIONS) * carried;
-        is_shared.then_some(total.max(bottleneck))
-    }
-
-    /// The sum of the first pairs' separate rates, bytes/s; pairs not timed alone count as the first one.
-    fn apart(&self, count: usize) -> f64 {
-        (0..count).map(|pair| self.alone.get(pair).unwrap_or(&self.alone[0])).sum()
-    }
-
-    fn fell(&self, count: usize, total: f64) -> bool {
-        total < (1.0 - RATE_LOSS) * self.apart(count)
-    }
-
-    /// The bottleneck's total once the tests are done, bytes/s; `None` while more tests are needed (they are
-    /// queued) or if there is no bottleneck.
-    fn conclude(&mut self) -> Option<f64> {
-        let &(most, _) = self.together.last()?;
-        let Some(&(count, total)) =
-            self.together.iter().rev().find(|&&(count, total)| self.fell(count, total))
-        else {
-            if most < self.pairs.len() {
-                let more = self.pairs[..self.pairs.len().min(2 * most)].to_vec();
-                self.tests.push_back((Purpose::Together, more));
-            }
-            return None;
-        };
-        // An equal rate with four pairs as with two shows the bottleneck. A rate that still grows may be due to slow
-        // pairs.
-        let levelled = self.together.len() > 1 && {
-            let (two, four) = (self.together[0].1, self.together[1].1);
-            self.fell(2, two) && four < (1.0 + RATE_LOSS) * two
-        };
-        if !levelled && self.alone.len() < count {
-            let others = &self.pairs[self.alone.len()..count];
-            self.tests.extend(others.iter().map(|&pair| (Purpose::OtherAlone, vec![pair])));
-            return None;
-        }
-        Some(total)
-    }
-}
-
-/// A burst long enough for its place in the network, of messages of about `message_s`.
-fn trial(known: &Findings, pair: NodePair, message_s: f64) -> Trial {
-    let (from, to) = pair;
-    // Between clusters the pair has its own table; inside one, any table of the cluster is used.
-    let inside = known
-        .tables
-        .iter()
-        .find(|(other, _)| known.cluster_of[other.0.index()] == known.cluster_of[from.index()]);
-    let across = known.tables.get(&known.representative(known.cluster_pair_of((from, to))));
-    let table = across.or(inside.map(|(_, table)| table));
-    let gap_s = |bytes: u64| table.map_or(0.0, |table| table.at(bytes).gap_s);
-    let mut bytes = MAX_BYTES;
-    while bytes > MIN_BYTES && gap_s(bytes) > 2.0 * message_s {
-        bytes /= 2;
-    }
-    let one_s = gap_s(bytes).max(1e-6);
-    let window = (ROUND_TRIPS * known.round_trip_s(pair) / one_s).min(f64::from(u32::MAX)) as u32;
-    let window = window.clamp(MIN_WINDOW, (MAX_WINDOW_BYTES / bytes) as u32);
-    let burst_s = one_s * f64::from(window);
-    let fewest = if burst_s < SHORT_BURST_S { MIN_SHORT_BURSTS } else { MIN_BURSTS };
-    Trial::Burst { bytes, window, repeats: ((TEST_S / burst_s) as u32).clamp(fewest, MAX_BURSTS) }
-}
+use std::collections::{HashSet, VecDeque};
 
 pub struct Bottlenecks {
+    /// Those to do.
     searches: VecDeque<BottleneckSearch>,
+    /// Those under way.
+    active: Vec<BottleneckSearch>,
+    /// The tests of the round: the index of the search, the purpose, and the number of pairs.
+    running: Vec<(usize, Purpose, usize)>,
     found: Vec<(BottleneckSearch, f64)>,
-    purpose: Purpose,
     directions_tried: bool,
     done: usize,
     total: usize,
@@ -181,8 +64,9 @@ impl Bottlenecks {
         let total = searches.len();
         Bottlenecks {
             searches,
+            active: Vec::new(),
+            running: Vec::new(),
             found: Vec::new(),
-            purpose: Purpose::FirstAlone,
             directions_tried: false,
             done: 0,
             total,
@@ -196,15 +80,80 @@ impl Bottlenecks {
             let BottleneckPlace::OneWay(a, b) = there.place else { continue };
             let back = self.found.iter().find(|(back, _)| back.place == BottleneckPlace::OneWay(b, a));
             let Some((back, back_total)) = back.filter(|_| a < b) else { continue };
-            let half = there.pairs.len() / 2;
-            let carried = |search: &BottleneckSearch, total: f64| total.min(search.apart(half));
+            // One pair each way is enough where it fills either direction.
+            let is_filled = there.is_filled_by_one(*total) && back.is_filled_by_one(*back_total);
+            let each = if is_filled { 1 } else { there.pairs.len() / 2 };
+            let carried = |search: &BottleneckSearch, total: f64| total.min(search.apart(each));
             let sum = carried(there, *total) + carried(back, *back_total);
-            // `across` pairs the same nodes in both directions.
-            let back: Vec<NodePair> = there.pairs.iter().map(|&(from, to)| (to, from)).collect();
             let bottleneck = total.max(*back_total);
-            self.searches.extend(BottleneckSearch::of_directions(there, &back, (sum, bottleneck), known));
+            self.searches.extend(BottleneckSearch::of_directions(there, each, (sum, bottleneck), known));
         }
         self.total += self.searches.len();
+    }
+
+    /// Takes the next search, or all that may have company where one at a time would exceed `left_s`.
+    fn start(&mut self, known: &Findings, left_s: f64) {
+        let in_turn_s: f64 = self.searches.iter().map(|search| TESTS * search.test_s(known)).sum();
+        let (alone, together): (Vec<_>, Vec<_>) =
+            self.searches.drain(..).partition(|search| search.alone_only);
+        if in_turn_s <= left_s || together.is_empty() {
+            self.searches.extend(alone.into_iter().chain(together));
+            self.active.extend(self.searches.pop_front());
+            return;
+        }
+        self.searches.extend(alone);
+        self.active
+            .extend(together.into_iter().map(|search| BottleneckSearch { in_company: true, ..search }));
+        // Tests of similar round trips run together: a round takes as long as its slowest.
+        let trip_s = |search: &BottleneckSearch| known.round_trip_s(search.pairs[0]);
+        self.active.sort_by(|x, y| trip_s(y).total_cmp(&trip_s(x)));
+    }
+
+    /// The next tests of the searches under way that may run at the same time.
+    fn tests(&mut self, known: &Findings, slice_s: f64) -> Round {
+        self.running.clear();
+        let (mut round, mut busy) = (Round::new(), HashSet::new());
+        for (index, search) in self.active.iter_mut().enumerate() {
+            let Some((_, pairs)) = search.tests.front() else { continue };
+            let used = used_by(known, pairs);
+            if used.iter().any(|each| busy.contains(each)) {
+                continue;
+            }
+            busy.extend(used);
+            let Some((purpose, pairs)) = search.tests.pop_front() else { continue };
+            if purpose == Purpose::FirstAlone || matches!(search.place, BottleneckPlace::BothWays(..)) {
+                let messages = TESTS * f64::from(MIN_SHORT_BURSTS * MIN_WINDOW);
+                let message_s = (slice_s / messages).clamp(MIN_MESSAGE_S, MESSAGE_S);
+                search.trial = trial(known, pairs[0], message_s);
+            }
+            self.running.push((index, purpose, pairs.len()));
+            let trials = vec![search.trial];
+            round.extend(pairs.into_iter().map(|(from, to)| Task { from, to, trials: trials.clone() }));
+        }
+        round
+    }
+
+    /// Ends the searches under way that need no further test.
+    fn end_searches(&mut self, known: &Findings) {
+        for mut search in std::mem::take(&mut self.active) {
+            let total = match search.place {
+                BottleneckPlace::BothWays(..) => search.conclude_directions(),
+                _ => search.conclude(),
+            };
+            if !search.tests.is_empty() {
+                self.active.push(search);
+            } else if search.is_disturbed(total, known) {
+                self.searches.push_front(search.alone_again(known));
+            } else {
+                self.done += 1;
+                self.found.extend(total.map(|total| (search, total)));
+            }
+        }
+    }
+
+    /// Searches without a result.
+    fn untried(&self) -> usize {
+        self.searches.len() + self.active.len()
     }
 
     fn conclude(&self, known: &mut Findings) {
@@ -224,14 +173,35 @@ impl Bottlenecks {
     }
 }
 
+/// Something that the tests of one round may not share.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Used {
+    Host(usize),
+    OutOf(usize),
+    Into(usize),
+}
+
+fn used_by(known: &Findings, pairs: &[NodePair]) -> HashSet<Used> {
+    let each = |&(from, to): &NodePair| {
+        let (out_of, into) = known.cluster_pair_of((from, to));
+        let hosts = [from, to].map(|node| Used::Host(known.hosts.of(node)));
+        hosts.into_iter().chain([Used::OutOf(out_of), Used::Into(into)])
+    };
+    pairs.iter().flat_map(each).collect()
+}
+
 /// Disjoint pairs of neighbours in a list.
 fn couples(members: &[NodeId]) -> Vec<NodePair> {
     members.chunks_exact(2).take(MAX_PAIRS).map(|two| (two[0], two[1])).collect()
 }
 
-/// Disjoint pairs from one cluster to another.
+/// Disjoint pairs from one cluster to another. The first receivers are other nodes than the first senders of the same
+/// cluster, so that two searches can use it at the same time.
 fn across(known: &Findings, from: usize, to: usize) -> Vec<NodePair> {
-    let (senders, receivers) = (by_host(known, &known.clusters[from]), by_host(known, &known.clusters[to]));
+    let senders = by_host(known, &known.clusters[from]);
+    let mut receivers = by_host(known, &known.clusters[to]);
+    let half = receivers.len() / 2;
+    receivers.rotate_left(half);
     senders.into_iter().zip(receivers).take(MAX_PAIRS).collect()
 }
 
@@ -254,49 +224,34 @@ impl Stage for Bottlenecks {
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
         loop {
             if clock.left(BUDGET_SHARE) <= 0.0 {
-                known.untried_bottlenecks += self.searches.len();
+                known.untried_bottlenecks += self.untried();
                 self.searches.clear();
+                self.active.clear();
                 self.directions_tried = true;
             }
-            let slice_s = clock.left(BUDGET_SHARE) / self.searches.len().max(1) as f64;
-            let Some(search) = self.searches.front_mut() else {
-                if !self.directions_tried {
-                    self.try_directions(known);
-                    continue;
-                }
-                self.conclude(known);
-                return None;
-            };
-            if let Some((purpose, pairs)) = search.tests.pop_front() {
-                self.purpose = purpose;
-                if purpose == Purpose::FirstAlone || matches!(search.place, BottleneckPlace::BothWays(..)) {
-                    let messages = TESTS * f64::from(MIN_SHORT_BURSTS * MIN_WINDOW);
-                    let message_s = (slice_s / messages).clamp(MIN_MESSAGE_S, MESSAGE_S);
-                    search.trial = trial(known, pairs[0], message_s);
-                }
-                let trials = vec![search.trial];
-                let task = |(from, to): NodePair| Task { from, to, trials: trials.clone() };
-                return Some(pairs.into_iter().map(task).collect());
+            self.end_searches(known);
+            let slice_s = clock.left(BUDGET_SHARE) / self.untried().max(1) as f64;
+            let round = self.tests(known, slice_s);
+            if !round.is_empty() {
+                return Some(round);
             }
-            let total = match search.place {
-                BottleneckPlace::BothWays(..) => search.conclude_directions(),
-                _ => search.conclude(),
-            };
-            if search.tests.is_empty() {
-                self.done += 1;
-                let search = self.searches.pop_front();
-                self.found.extend(search.zip(total));
+            if self.searches.is_empty() {
+                if self.directions_tried {
+                    self.conclude(known);
+                    return None;
+                }
+                self.try_directions(known);
             }
+            self.start(known, clock.left(BUDGET_SHARE));
         }
     }
 
     fn so_far(&self, known: &mut Findings) {
         self.conclude(known);
-        known.untried_bottlenecks += self.searches.len();
+        known.untried_bottlenecks += self.untried();
     }
 
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
-        let Some(search) = self.searches.front_mut() else { return };
         let rate = |(task, trials): (&Task, Vec<Samples>)| -> (f64, f64) {
             let mut bursts = trials.into_iter().next().unwrap_or_default();
             if bursts.seconds.len() >= MIN_SHORT_BURSTS as usize {
@@ -311,14 +266,18 @@ impl Stage for Bottlenecks {
             let busy_s = burst.median - if is_in_step { round_trip_s } else { round_trip_s / 2.0 };
             (task.trials[0].bytes_per_repeat() as f64 / busy_s, burst.spread())
         };
-        let (rates, spreads): (Vec<f64>, Vec<f64>) = round.iter().zip(samples).map(rate).unzip();
-        let total = rates.iter().sum();
-        match self.purpose {
-            Purpose::Together => {
-                search.together.push((round.len(), total));
-                search.spread = median(&spreads);
+        let mut measured = round.iter().zip(samples).map(rate);
+        for &(index, purpose, pairs) in &self.running {
+            let (rates, spreads): (Vec<f64>, Vec<f64>) = measured.by_ref().take(pairs).unzip();
+            let total = rates.iter().sum();
+            let search = &mut self.active[index];
+            match purpose {
+                Purpose::Together => {
+                    search.together.insert(pairs, total);
+                    search.spread = median(&spreads);
+                }
+                Purpose::FirstAlone | Purpose::OtherAlone => search.alone.push(total),
             }
-            Purpose::FirstAlone | Purpose::OtherAlone => search.alone.push(total),
         }
     }
 }

@@ -7,7 +7,7 @@
 //! Where there are too many pairs of clusters for that, disjoint ones are measured in company, and each then sends one
 //! burst alone. If that is faster than its table, the pairs share something, and the table is measured again alone.
 
-use super::pair_rounds::{concurrent_groups, covering_rounds};
+use super::pair_rounds::{concurrent_groups, covering_rounds, groups_between};
 use super::screening::{burst_gap_s, is_slower};
 use super::{Clock, Stage};
 use crate::measure::experiment::{Round, Samples, Task, Trial};
@@ -16,10 +16,10 @@ use crate::measure::gap_table::GapTableBuilder;
 use crate::measure::hosts::NodePair;
 use crate::measure::outliers::Outlier;
 use crate::measure::settings::gap_tables::{
-    BUDGET_SHARE, BUDGET_SHARE_OF_CLUSTERS, LEAST_ROUND_TRIPS, MAX_POOLED_CERTAINTY, MIN_SLICE_S, UNCERTAIN,
+    BUDGET_SHARE, BUDGET_SHARE_OF_CLUSTERS, CHECKS, LEAST_ROUND_TRIPS, MAX_POOLED_CERTAINTY, MIN_SLICE_S,
+    UNCERTAIN,
 };
-use crate::measure::settings::screening::{MAX_BYTES, MIN_BYTES, REPEATS, WINDOW};
-use crate::measure::tournament;
+use crate::measure::settings::screening::{MAX_BYTES, MIN_BYTES, WINDOW};
 use std::collections::{HashSet, VecDeque};
 
 /// Pairs measured at the same time.
@@ -106,15 +106,13 @@ impl GapTables {
         let groups: Vec<Vec<NodePair>> = if between.iter().map(least_s).sum::<f64>() <= left_s {
             between.into_iter().map(|pair| vec![pair]).collect()
         } else {
-            let rounds = tournament::rounds(known.clusters.len()).into_iter();
-            let there_and_back = rounds.flat_map(|round| {
-                let back = round.iter().map(|&(a, b)| (b, a)).collect();
-                [round, back]
-            });
-            let pairs = there_and_back.map(|round| -> Vec<NodePair> {
-                round.into_iter().map(|cluster_pair| known.representative(cluster_pair)).collect()
-            });
-            pairs.flat_map(|round| known.hosts.groups(&round)).collect()
+            let across: Vec<ClusterPair> =
+                between.into_iter().map(|pair| known.cluster_pair_of(pair)).collect();
+            let pairs = |group: Vec<ClusterPair>| -> Vec<NodePair> {
+                group.into_iter().map(|cluster_pair| known.representative(cluster_pair)).collect()
+            };
+            let groups = groups_between(known, &across).into_iter().map(pairs);
+            groups.flat_map(|group| known.hosts.groups(&group)).collect()
         };
         for pairs in groups.into_iter().rev() {
             let in_company = pairs.len() > 1;
@@ -122,7 +120,7 @@ impl GapTables {
         }
     }
 
-    /// One burst alone, of messages that take about a round trip together.
+    /// Bursts alone, of messages that take about a round trip together.
     fn check(pair: NodePair, known: &Findings) -> Task {
         let mut bytes = MIN_BYTES;
         let gap_s = |bytes: u64| known.tables.get(&pair).map_or(f64::INFINITY, |table| table.at(bytes).gap_s);
@@ -130,7 +128,7 @@ impl GapTables {
             bytes *= 2;
         }
         let bytes = bytes.min(known.settings.largest_bytes);
-        let trials = vec![Trial::Burst { bytes, window: WINDOW, repeats: REPEATS }];
+        let trials = vec![Trial::Burst { bytes, window: WINDOW, repeats: CHECKS }];
         Task { from: pair.0, to: pair.1, trials }
     }
 
@@ -140,7 +138,13 @@ impl GapTables {
         // The median of k tables is about √k as certain as each.
         let uncertain = UNCERTAIN * (group.pooled as f64).sqrt().min(MAX_POOLED_CERTAINTY);
         let builder = |&pair: &NodePair| {
-            GapTableBuilder::new(pair, known.round_trip_s(pair), largest_bytes, slice_s, uncertain)
+            let trip_s = known.round_trip_s(pair);
+            let builder = GapTableBuilder::new(pair, trip_s, largest_bytes, slice_s, uncertain);
+            if group.in_company {
+                builder.hurried()
+            } else {
+                builder
+            }
         };
         self.builders = group.pairs.iter().map(builder).collect();
         self.in_company = group.in_company;

@@ -6,7 +6,7 @@ use crate::measure::findings::Findings;
 use crate::measure::hosts::NodePair;
 use crate::measure::lowekamp;
 use crate::measure::settings::latencies::{
-    BUDGET_SHARE, LARGE_SPREAD, MORE_REPEATS, MORE_VISITS, REPEATS, VISITS,
+    BUDGET_SHARE, LARGE_SPREAD, LONG_VISIT_S, MORE_REPEATS, MORE_VISITS, REPEATS, SMALL_SPREAD, VISITS,
 };
 use crate::measure::statistics::{lower_quartile, median, Summary};
 use crate::measure::tournament;
@@ -33,6 +33,13 @@ impl Latencies {
                 round.into_iter().map(|(a, b)| (NodeId(a as u32), NodeId(b as u32))).collect();
             self.push(known, &pairs);
         }
+    }
+
+    fn push_unsteady(&mut self, known: &Findings) {
+        let rounds = tournament::rounds(known.hosts.node_count()).into_iter().flatten();
+        let pairs = rounds.map(|(a, b)| (NodeId(a as u32), NodeId(b as u32)));
+        let pairs: Vec<NodePair> = pairs.filter(|pair| !is_steady(known, pair)).collect();
+        self.push(known, &pairs);
     }
 
     /// Empty messages do not disturb other machines, so all of a round's pairs run together there.
@@ -76,6 +83,13 @@ impl Latencies {
     }
 }
 
+/// Whether one visit was enough: long, and with little spread.
+fn is_steady(known: &Findings, pair: &NodePair) -> bool {
+    known.round_trips.get(pair).is_some_and(|samples| {
+        samples.iter().sum::<f64>() > LONG_VISIT_S && Summary::of(samples).spread() < SMALL_SPREAD
+    })
+}
+
 impl Stage for Latencies {
     fn name(&self) -> &'static str {
         "latencies"
@@ -93,7 +107,7 @@ impl Stage for Latencies {
             }
             self.visit += 1;
             if self.visit < VISITS {
-                self.push_all(known);
+                self.push_unsteady(known);
             } else {
                 self.push_unsettled(known);
             }

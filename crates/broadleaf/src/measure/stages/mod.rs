@@ -1,6 +1,7 @@
 //! One part of the measurement per file: it requests rounds, takes their samples, and writes its conclusions into the
 //! findings.
 
+mod bottleneck_search;
 pub mod bottlenecks;
 pub mod gap_tables;
 pub mod latencies;
@@ -8,6 +9,7 @@ mod pair_rounds;
 pub mod ports;
 pub mod recheck;
 pub mod screening;
+pub mod screening_between;
 
 use super::experiment::{Round, Samples};
 use super::findings::Findings;

@@ -22,6 +22,7 @@ pub fn covering_rounds(known: &Findings, (from, to): ClusterPair) -> Vec<Vec<Nod
 }
 
 /// Pairs from one cluster to another in which every node takes part, with the receivers shifted by a number of places.
+/// The first sender meets the last receiver, so that a node that sends is not the one that its cluster receives with.
 pub fn neighbours(
     known: &Findings,
     (from, to): ClusterPair,
@@ -29,7 +30,26 @@ pub fn neighbours(
 ) -> impl Iterator<Item = NodePair> + '_ {
     let (senders, receivers) = (&known.clusters[from], &known.clusters[to]);
     let count = senders.len().max(receivers.len());
-    (0..count).map(move |at| (senders[at % senders.len()], receivers[(at + moved) % receivers.len()]))
+    let receiver = move |at: usize| receivers[(at + moved + receivers.len() - 1) % receivers.len()];
+    (0..count).map(move |at| (senders[at % senders.len()], receiver(at)))
+}
+
+/// Pairs of clusters in groups that may run at the same time: in a group each cluster sends to one other at most, and
+/// receives from one. Those of similar round trips are together, since a group takes as long as its slowest.
+pub fn groups_between(known: &Findings, cluster_pairs: &[ClusterPair]) -> Vec<Vec<ClusterPair>> {
+    let trip_s = |&cluster_pair: &ClusterPair| known.round_trip_s(known.representative(cluster_pair));
+    let mut sorted = cluster_pairs.to_vec();
+    sorted.sort_by(|x, y| trip_s(y).total_cmp(&trip_s(x)));
+    let mut groups: Vec<Vec<ClusterPair>> = Vec::new();
+    for (from, to) in sorted {
+        let is_open =
+            |group: &&mut Vec<ClusterPair>| group.iter().all(|other| other.0 != from && other.1 != to);
+        match groups.iter_mut().find(is_open) {
+            Some(group) => group.push((from, to)),
+            None => groups.push(vec![(from, to)]),
+        }
+    }
+    groups
 }
 
 /// Pairs of one cluster pair in groups that may run at the same time.

@@ -2,8 +2,8 @@
 //!
 //! Equal latencies do not mean equal bandwidths. Before any table is measured, every ordered pair of a cluster sends a
 //! few large messages; those that differ from the others are timed again, so that a transient load does not become a
-//! slow link. For a cluster too large for that, a few rounds of a tournament are run. From one cluster to another each
-//! node sends or receives once, and all pairs are tried if those differ.
+//! slow link. For a cluster too large for that, a few rounds of a tournament are run. `screening_between` has the pairs
+//! from one cluster to another.
 //!
 //! After the tables, some time later, the pairs that still differ are timed a last time.
 //!
@@ -11,16 +11,15 @@
 //! pairs together, then some of them alone. Routes may overlap in one round and not in another, so the slowest pair of
 //! every round is timed alone as well; if it is faster alone, its round is run again.
 
-use super::pair_rounds::{concurrent_groups, covering_rounds, neighbours};
+use super::pair_rounds::{concurrent_groups, covering_rounds};
 use super::{Clock, Stage};
 use crate::measure::delay_modes::usual;
 use crate::measure::experiment::{Round, Samples, Task, Trial};
 use crate::measure::findings::{ClusterPair, Findings};
 use crate::measure::hosts::NodePair;
 use crate::measure::settings::screening::{
-    ACROSS_BUDGET_SHARE, ALL_PAIRS_BUDGET_SHARE, BURST_ALONE_S, BURST_S, CONFIRMATIONS, CONFIRM_BUDGET_SHARE,
-    DISTURBED, EVERY_PAIR, EXACT, FIRST_ALONE, LAST_BUDGET_SHARE, MAX_BYTES, MIN_BYTES, REPEATS, ROUND_TRIPS,
-    SIZING_BYTES, WINDOW,
+    BURST_ALONE_S, BURST_S, CONFIRMATIONS, CONFIRM_BUDGET_SHARE, DISTURBED, EXACT, FIRST_ALONE,
+    LAST_BUDGET_SHARE, MAX_BYTES, MIN_BYTES, REPEATS, SIZING_BYTES, WINDOW,
 };
 use crate::measure::statistics::median;
 use std::collections::{HashMap, VecDeque};
@@ -35,8 +34,6 @@ enum Purpose {
     /// The slowest pair of each round of a pass alone, and the rounds again in which one was slower.
     Slowest,
     Company,
-    /// The pairs between two clusters that the first pass left out.
-    Rest,
     Confirm(u32),
 }
 
@@ -60,10 +57,8 @@ pub struct Screening {
 
 impl Screening {
     pub fn new(known: &Findings) -> Screening {
-        let cluster_pairs: VecDeque<ClusterPair> = known
-            .cluster_pairs()
-            .filter(|&cluster_pair| known.pairs_of(cluster_pair).nth(1).is_some())
-            .collect();
+        let is_inside = |&(from, to): &ClusterPair| from == to && known.clusters[from].len() > 1;
+        let cluster_pairs: VecDeque<ClusterPair> = known.cluster_pairs().filter(is_inside).collect();
         let total = cluster_pairs
             .iter()
             .map(|&cluster_pair| covering_rounds(known, cluster_pair).concat().len())
@@ -110,9 +105,6 @@ impl Screening {
             gaps.clear();
         }
         self.ran.clear();
-        if cluster_pair.0 != cluster_pair.1 {
-            return self.rounds.push_back(vec![known.representative(cluster_pair)]);
-        }
         let members = &known.clusters[cluster_pair.0];
         let last = members.len() - 1;
         // Three pairs, in case one of them is an outlier.
@@ -127,17 +119,10 @@ impl Screening {
 
     /// Starts the next purpose after the rounds of one.
     fn advance(&mut self, cluster_pair: ClusterPair, known: &mut Findings, clock: Clock) {
-        let is_inside = cluster_pair.0 == cluster_pair.1;
         match self.purpose {
             Purpose::Sizing => {
-                let trips_s = ROUND_TRIPS * known.round_trip_s(known.representative(cluster_pair));
-                let burst_s = if is_inside { BURST_S } else { trips_s.clamp(BURST_ALONE_S, BURST_S) };
-                self.set_size(cluster_pair, known, burst_s);
-                if is_inside {
-                    self.try_together(cluster_pair, known);
-                } else {
-                    self.start_pass(cluster_pair, known);
-                }
+                set_size(known, cluster_pair, median(&self.sizing), BURST_S);
+                self.try_together(cluster_pair, known);
             }
             Purpose::Together => {
                 self.purpose = Purpose::Alone;
@@ -153,11 +138,11 @@ impl Screening {
                 if known.independent[cluster_pair.0] {
                     self.together.iter().for_each(|(&pair, &gap_s)| record(known, pair, gap_s));
                 } else {
-                    self.set_size(cluster_pair, known, BURST_ALONE_S);
+                    set_size(known, cluster_pair, median(&self.sizing), BURST_ALONE_S);
                 }
                 self.start_pass(cluster_pair, known);
             }
-            Purpose::Pass if is_inside && known.independent[cluster_pair.0] => self.try_slowest(known),
+            Purpose::Pass if known.independent[cluster_pair.0] => self.try_slowest(known),
             Purpose::Slowest => {
                 self.purpose = Purpose::Company;
                 self.alone.retain(|pair, &mut alone_s| is_slower(median(&known.large_gaps[pair]), alone_s));
@@ -173,13 +158,12 @@ impl Screening {
                     self.confirm(cluster_pair, known, 1);
                 }
             }
-            Purpose::Pass if !is_inside && !known.split_pairs(cluster_pair).outliers.is_empty() => {
-                self.try_rest(cluster_pair, known, clock);
-            }
-            Purpose::Pass | Purpose::Rest => self.confirm(cluster_pair, known, 1),
+            Purpose::Pass => self.confirm(cluster_pair, known, 1),
             Purpose::Confirm(times) => {
-                let is_exact = known.visited_twice(cluster_pair) && known.noise(cluster_pair) <= EXACT;
-                if times < CONFIRMATIONS && !is_exact && clock.left(CONFIRM_BUDGET_SHARE) > 0.0 {
+                if times < CONFIRMATIONS
+                    && !is_exact(known, cluster_pair)
+                    && clock.left(CONFIRM_BUDGET_SHARE) > 0.0
+                {
                     self.confirm(cluster_pair, known, times + 1);
                 } else {
                     self.cluster_pair = None;
@@ -213,33 +197,8 @@ impl Screening {
         known.independent[cluster_pair.0] = false;
         let inside: Vec<NodePair> = known.pairs_of(cluster_pair).collect();
         inside.iter().for_each(|pair| drop(known.large_gaps.remove(pair)));
-        self.set_size(cluster_pair, known, BURST_ALONE_S);
+        set_size(known, cluster_pair, median(&self.sizing), BURST_ALONE_S);
         self.start_pass(cluster_pair, known);
-    }
-
-    /// The pairs between two clusters that the first pass left out, one at a time.
-    fn try_rest(&mut self, cluster_pair: ClusterPair, known: &Findings, clock: Clock) {
-        self.purpose = Purpose::Rest;
-        let is_small = known.pairs_of(cluster_pair).count() <= EVERY_PAIR * EVERY_PAIR;
-        let before = self.rounds.len();
-        let rest: Vec<NodePair> = if is_small && clock.left(ALL_PAIRS_BUDGET_SHARE) > 0.0 {
-            known.pairs_of(cluster_pair).collect()
-        } else {
-            // Each node once more with another partner: a node is not slow because its only partner was.
-            neighbours(known, cluster_pair, 1).collect()
-        };
-        let is_new = |pair: &NodePair| !known.large_gaps.contains_key(pair);
-        self.rounds.extend(rest.into_iter().filter(is_new).map(|pair| vec![pair]));
-        self.total += self.rounds.len() - before;
-    }
-
-    /// A large message is one of which a burst takes about this long.
-    fn set_size(&self, cluster_pair: ClusterPair, known: &mut Findings, burst_s: f64) {
-        let bytes_per_s = SIZING_BYTES as f64 / median(&self.sizing);
-        let wanted = (bytes_per_s * burst_s / f64::from(WINDOW)) as u64;
-        let power = wanted.max(1).ilog2();
-        let bytes = (1u64 << power).clamp(MIN_BYTES, MAX_BYTES).min(known.settings.largest_bytes);
-        known.large_bytes.insert(cluster_pair, bytes);
     }
 
     fn start_pass(&mut self, cluster_pair: ClusterPair, known: &Findings) {
@@ -254,9 +213,7 @@ impl Screening {
 
     fn confirm(&mut self, cluster_pair: ClusterPair, known: &Findings, times: u32) {
         self.purpose = Purpose::Confirm(times);
-        let mut pairs: Vec<NodePair> =
-            known.split_pairs(cluster_pair).outliers.into_iter().map(|outliers| outliers.pair).collect();
-        pairs.retain(|pair| known.large_gaps.contains_key(pair));
+        let pairs = to_confirm(known, cluster_pair);
         self.total += pairs.len();
         self.rounds.extend(concurrent_groups(known, cluster_pair, &pairs));
     }
@@ -268,6 +225,26 @@ impl Screening {
             .map(|&cluster_pair| covering_rounds(known, cluster_pair).concat().len())
             .sum()
     }
+}
+
+/// A large message is one of which a burst takes about this long.
+pub fn set_size(known: &mut Findings, cluster_pair: ClusterPair, sizing_gap_s: f64, burst_s: f64) {
+    let bytes_per_s = SIZING_BYTES as f64 / sizing_gap_s;
+    let wanted = (bytes_per_s * burst_s / f64::from(WINDOW)) as u64;
+    let power = wanted.max(1).ilog2();
+    let bytes = (1u64 << power).clamp(MIN_BYTES, MAX_BYTES).min(known.settings.largest_bytes);
+    known.large_bytes.insert(cluster_pair, bytes);
+}
+
+/// The pairs that were timed and differ.
+pub fn to_confirm(known: &Findings, cluster_pair: ClusterPair) -> Vec<NodePair> {
+    let outliers = known.split_pairs(cluster_pair).outliers.into_iter().map(|outlier| outlier.pair);
+    outliers.filter(|pair| known.large_gaps.contains_key(pair)).collect()
+}
+
+/// Whether a further visit of the pairs that differ would add nothing.
+pub fn is_exact(known: &Findings, cluster_pair: ClusterPair) -> bool {
+    known.visited_twice(cluster_pair) && known.noise(cluster_pair) <= EXACT
 }
 
 pub fn is_slower(in_company_s: f64, alone_s: f64) -> bool {
@@ -286,7 +263,7 @@ fn gap_in_s(known: &Findings, pair: NodePair, burst_s: f64) -> f64 {
     (burst_s - known.round_trip_s(pair)).max(burst_s / 100.0) / f64::from(WINDOW)
 }
 
-fn record(known: &mut Findings, pair: NodePair, gap_s: f64) {
+pub fn record(known: &mut Findings, pair: NodePair, gap_s: f64) {
     known.large_gaps.entry(pair).or_default().push(gap_s);
 }
 
@@ -305,12 +282,7 @@ impl Stage for Screening {
                 Some(cluster_pair) => self.advance(cluster_pair, known, clock),
                 None => {
                     let cluster_pair = self.cluster_pairs.pop_front()?;
-                    if cluster_pair.0 == cluster_pair.1
-                        || self.name == "again"
-                        || clock.left(ACROSS_BUDGET_SHARE) > 0.0
-                    {
-                        self.start(cluster_pair, known, clock);
-                    }
+                    self.start(cluster_pair, known, clock);
                 }
             }
         }
@@ -324,7 +296,7 @@ impl Stage for Screening {
     }
 
     fn take(&mut self, round: &Round, samples: Vec<Vec<Samples>>, known: &mut Findings, _took_s: f64) {
-        if matches!(self.purpose, Purpose::Pass | Purpose::Rest | Purpose::Confirm(_)) {
+        if matches!(self.purpose, Purpose::Pass | Purpose::Confirm(_)) {
             self.done += round.len();
         }
         for (task, trials) in round.iter().zip(samples) {
@@ -342,7 +314,7 @@ impl Stage for Screening {
                 Purpose::Together => drop(self.together.insert(pair, gap_s)),
                 Purpose::Company => drop(self.company.insert(pair, gap_s)),
                 Purpose::Alone | Purpose::Slowest => drop(self.alone.insert(pair, gap_s)),
-                Purpose::Pass | Purpose::Rest | Purpose::Confirm(_) => record(known, pair, gap_s),
+                Purpose::Pass | Purpose::Confirm(_) => record(known, pair, gap_s),
             }
         }
     }
