@@ -87,6 +87,31 @@ def grid(name: str, sizes: list[int], draw: random.Random, folder: Path) -> Netw
     return written(bl.Platform.from_dict(document), folder)
 
 
+def unequal_hosts(seed: int, folder: Path) -> Network:
+    """Six to 24 hosts of 0.1 to 10 Gb/s; a link has the rate of its slower end. No pipes are shared."""
+    draw = random.Random(seed)
+    rates = [draw.choice([12.5e6, 125e6, 125e6, 312.5e6, 1.25e9]) for _ in range(draw.randint(6, 24))]
+    latency_s = draw.uniform(10e-6, 80e-6)
+    links = [
+        {
+            "from": f"h{one}",
+            "to": f"h{other}",
+            "both_ways": True,
+            "latency_s": latency_s,
+            "bandwidth_bytes_per_s": min(rates[one], rates[other]),
+        }
+        for one, other in combinations(range(len(rates)), 2)
+    ]
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": f"unequal-hosts-{seed}",
+        "port_model": "one-port",
+        "nodes": [{"id": f"h{at}"} for at in range(len(rates))],
+        "links": links,
+    }
+    return written(bl.Platform.from_dict(document), folder)
+
+
 # No other seed was ever drawn, and nothing has been tuned to this one.
 NETWORKS: dict[str, Callable[[Path], Network]] = {
     "grid5000-88": lambda folder: named("grid5000-88", folder),
@@ -95,4 +120,11 @@ NETWORKS: dict[str, Callable[[Path], Network]] = {
     "fat-tree-64": lambda folder: of_one_zone("FAT_TREE", "3;4,4,4;1,2,2;1,1,2", 64, folder),
     "dragonfly-72": lambda folder: of_one_zone("DRAGONFLY", "3,4;4,3;3,1;2", 72, folder),
     "random-grid": lambda folder: random_grid(20261121, folder),
+}
+
+# Selected by name only.
+EXTRA_NETWORKS: dict[str, Callable[[Path], Network]] = {
+    "torus-36": lambda folder: of_one_zone("TORUS", "6,6", 36, folder),
+    "fat-tree-32": lambda folder: of_one_zone("FAT_TREE", "3;2,4,4;1,2,2;1,1,2", 32, folder),
+    "unequal-hosts": lambda folder: unequal_hosts(4, folder),
 }

@@ -16,6 +16,8 @@ Fails where the fastest of SMPI's is ahead of Broadleaf, or Broadleaf is further
 --collective takes another collective than the broadcast. A size is that of a block in a scatter and a gather,
 of all blocks together in an all-gather and a reduce-scatter, and of the vector in a reduction. The table of
 collectives has a line for each network and size.
+
+--networks also takes torus-36, fat-tree-32 and unequal-hosts, which are in no sweep by default.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from refusals import exit_with
-from smpi_beds import NETWORKS, ROOT, Network
+from smpi_beds import EXTRA_NETWORKS, NETWORKS, ROOT, Network
 
 import broadleaf as bl
 from broadleaf import smpi
@@ -40,6 +42,7 @@ from broadleaf.benchmarks.limit import limit_s
 from broadleaf.benchmarks.smpi import Bed, known_algorithms, simulated
 
 OUT = ROOT / ".bench/smpi_sweep.json"
+ALL_NETWORKS = NETWORKS | EXTRA_NETWORKS
 SIZES = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
 # For Broadleaf, which simulates one message a segment and hop.
 OUR_SECONDS = 900.0
@@ -72,7 +75,7 @@ def sweep(options: argparse.Namespace, cells: dict[str, Cell]) -> None:
         ours = smpi.planned_program(source, folder / "bcast-broadleaf")
         for name in options.networks:
             (folder / name).mkdir()
-            network = NETWORKS[name](folder / name)
+            network = ALL_NETWORKS[name](folder / name)
             bed = Bed(own, ours, network.xml, network.hosts)
             known = known_algorithms(bed)
             theirs = [name for name in known if not options.algorithms or name in options.algorithms]
@@ -104,7 +107,7 @@ def sweep_collective(options: argparse.Namespace, cells: dict[str, Cell]) -> Non
         for name in options.networks:
             folder = Path(made) / name
             folder.mkdir()
-            network = NETWORKS[name](folder)
+            network = ALL_NETWORKS[name](folder)
             platform = bl.Platform.load(network.platform)
             bed = Simulated.on(collective, network.platform, (network.xml, network.hosts), folder)
             late: set[str] = set()
@@ -217,7 +220,7 @@ def page(cells: dict[str, Cell]) -> str:
         "Broadleaf is not the fastest.",
     ]
     broadcasts = [cell for cell in cells.values() if collective_of(cell) == "bcast"]
-    for network in NETWORKS:
+    for network in ALL_NETWORKS:
         columns = sorted((cell for cell in broadcasts if cell["network"] == network), key=size_in)
         if not columns:
             continue
@@ -257,7 +260,7 @@ Broadleaf is behind in {behind} of {rows} rows.
 def collectives_page(cells: dict[str, Cell], seconds: float) -> str:
     """A line for each network and size, as Markdown."""
     rows, behind = [], 0
-    order = {name: at for at, name in enumerate([*COLLECTIVES, *NETWORKS])}
+    order = {name: at for at, name in enumerate([*COLLECTIVES, *ALL_NETWORKS])}
     for cell in sorted(
         (cell for cell in cells.values() if collective_of(cell) != "bcast"),
         key=lambda cell: (order[collective_of(cell)], order[cell["network"]], cell["bytes"]),

@@ -1,13 +1,13 @@
 //! Changes to plans for effects of real ports and processors that the models lack.
 
-use crate::rank_plan::{goes_whole, on_the_wire};
+use crate::rank_plan::{goes_whole, on_the_wire, slots_by_way};
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
-use broadleaf::plan::{Collective, Period, Plan, PlanError, Slot};
-use broadleaf::planners::Instance;
+use broadleaf::plan::{Period, Plan, PlanError, Slot};
+use broadleaf::planners::{find, plan_with, supports, Instance};
 use broadleaf::platform::{Platform, PortModel};
 use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, Outcome, SegmentChoice};
-use broadleaf::simulate::estimate;
+use broadleaf::simulate::{direct_at_once_s, estimate};
 use std::collections::HashMap;
 
 /// Of all plans that `best` tried, the one of the least predicted time as the runtime will run it: in segments for busy
@@ -52,14 +52,48 @@ pub fn fastest_as_run(
     Ok(Plan { platform_digest: best.plan.platform_digest, ..plan })
 }
 
+/// The plan, or `flat` where the plan is not predicted to be `worth` times as fast as messages that are all under way at
+/// once. Where that time is not known, the plan.
+pub fn or_flat(
+    instance: &Instance,
+    placement: &Placement,
+    plan: Plan,
+    worth: f64,
+) -> Result<Plan, PlanError> {
+    let planner = find("flat")?;
+    if supports(planner, instance).is_err() {
+        return Ok(plan);
+    }
+    let flat = plan_with(planner, &instance.segmented(instance.message_bytes), &Budget::UNLIMITED)?;
+    match direct_at_once_s(instance.platform, &flat) {
+        Some(flat_s) if flat_s < as_run_s(placement, &plan)? * worth => Ok(flat),
+        _ => Ok(plan),
+    }
+}
+
+/// How much faster than `flat` at once a plan must be predicted to be. With turns, part of its gain is lost; relays without
+/// turns share the ports better than in the model, whose ports serve one transfer at a time.
+pub fn worth_relaying(plan: &Plan) -> f64 {
+    if plan.period.is_some() {
+        WORTH_TURNS
+    } else {
+        1.0 / WORTH_TURNS
+    }
+}
+
+/// The predicted time of a plan; where no host passes anything on, that of messages that are all under way at once.
+pub fn predicted_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    direct_at_once_s(platform, plan).map_or_else(|| estimate(platform, plan), Ok)
+}
+
 /// The predicted time of an adjusted plan.
 pub fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
     let handled = &placement.handled;
     // A block that goes whole waits for one turn, not for one per segment. A sender with one receiver keeps its link full.
-    let waits = plan.period.as_ref().is_some_and(|period| !serves_one_each(plan.collective, period))
+    let waits = plan.period.as_ref().is_some_and(|period| !serves_one_each(plan, period))
         && !plan.trees.iter().all(|tree| goes_whole(plan, tree));
     if !waits {
-        return estimate(handled, plan);
+        return predicted_s(handled, plan);
     }
     let in_turn = placement
         .in_turn_at(plan.segment_bytes, on_the_wire)
@@ -68,12 +102,12 @@ pub fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
     Ok(estimate(&in_turn, plan)? * worth)
 }
 
-/// Whether every sender has one receiver, as in a ring. In an all-reduce the segments on their way out wait for those on
-/// their way in.
-fn serves_one_each(collective: Collective, period: &Period) -> bool {
+/// Whether every sender has one receiver at a time, as in a ring.
+fn serves_one_each(plan: &Plan, period: &Period) -> bool {
     let mut receiver_of = HashMap::new();
-    let serves_one = |slot: &Slot| *receiver_of.entry(slot.from).or_insert(slot.to) == slot.to;
-    collective != Collective::Allreduce && period.slots.iter().all(serves_one)
+    let mut serves_one =
+        |(slot, way): (&Slot, bool)| *receiver_of.entry((slot.from, way)).or_insert(slot.to) == slot.to;
+    slots_by_way(plan, period).all(&mut serves_one)
 }
 
 /// Under multi-port, a plan with turns is used only if it is predicted to be faster by this factor.
@@ -127,7 +161,7 @@ pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf::plan::check;
+    use broadleaf::plan::{check, Collective};
     use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, TransferTime};
 
     fn four_hosts() -> Platform {
@@ -202,22 +236,24 @@ mod tests {
         }
     }
 
-    /// A ring's hosts have one receiver, those of recursive doubling one a round; an all-reduce has two ways.
+    /// A ring's hosts have one receiver, those of recursive doubling one a round. An all-reduce has two ways, at the same time
+    /// where its segments are many.
     #[test]
     fn only_a_sender_with_one_receiver_waits_for_no_turn() {
         let platform = four_hosts();
         let instance = Instance::new(&platform, NodeId(0), 4096).unwrap();
-        for (name, collective, serves_one) in [
-            ("ring", Collective::Allgather, true),
-            ("ring", Collective::ReduceScatter, true),
-            ("ring", Collective::Allreduce, false),
-            ("recursive-doubling", Collective::Allgather, false),
+        for (name, collective, segment_bytes, serves_one) in [
+            ("ring", Collective::Allgather, 1024, true),
+            ("ring", Collective::ReduceScatter, 1024, true),
+            ("ring", Collective::Allreduce, 512, true),
+            ("ring", Collective::Allreduce, 256, false),
+            ("recursive-doubling", Collective::Allgather, 1024, false),
         ] {
             let instance = Instance { collective, ..instance };
-            let segments = SegmentChoice::Bytes(1024);
+            let segments = SegmentChoice::Bytes(segment_bytes);
             let made = make(&instance, name, segments, Effort::Quick, &Budget::UNLIMITED).unwrap();
             let period = made.plan.period.as_ref().unwrap();
-            assert_eq!(serves_one_each(collective, period), serves_one, "{name}, {collective:?}");
+            assert_eq!(serves_one_each(&made.plan, period), serves_one, "{name}, {collective:?}");
         }
     }
 

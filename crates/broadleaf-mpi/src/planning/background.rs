@@ -1,5 +1,6 @@
 //! The search for a plan beside the running program.
 
+use super::adjust::predicted_s;
 use super::advised::Given;
 use super::job::{Job, Limit};
 use super::threads::lower_priority;
@@ -7,7 +8,6 @@ use crate::report;
 use broadleaf::budget::UNITS_PER_S;
 use broadleaf::plan::Plan;
 use broadleaf::portfolio::Effort;
-use broadleaf::simulate::estimate;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{channel, Receiver, TryRecvError};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ fn begin(task: Task) -> BackgroundSearch {
 fn search(task: &Task) -> Option<Given> {
     let Task { job, planner, to_beat } = task;
     let found = job.plan(planner, Effort::Thorough, Limit::Work(WORK)).and_then(|plan| {
-        let seconds = |plan: &Plan| estimate(job.handled(), plan).unwrap_or(f64::INFINITY);
+        let seconds = |plan: &Plan| predicted_s(job.handled(), plan).unwrap_or(f64::INFINITY);
         let worth = |start: &Arc<Plan>| seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
         match to_beat.as_ref().is_none_or(worth) {
             true => Ok(Some(Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) })),

@@ -1,6 +1,6 @@
 //! Plans for other collectives than broadcasts.
 
-use super::adjust::{as_run_s, fastest_as_run, without_skips};
+use super::adjust::{fastest_as_run, or_flat, predicted_s, without_skips, worth_relaying};
 use super::job::Limit;
 use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
@@ -8,19 +8,18 @@ use crate::rank_plan::{expand, goes_whole, RankPlan};
 use crate::settings::{PlanSettings, PlanTime, BEST};
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::placement::Placement;
-use broadleaf::budget::{Budget, UNITS_PER_S};
+use broadleaf::budget::UNITS_PER_S;
 use broadleaf::plan::{Collective, Plan, PlanError};
 use broadleaf::planners::{find, supports, Instance};
-use broadleaf::platform::NodeId;
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
-use broadleaf::simulate::{estimate, scatter_at_once_s};
 
 /// The least planning work that the first call of a kind waits for if no time was set, units. It is more than a
 /// broadcast's, since all later calls run the same plan.
 const FIRST_WORK: u64 = UNITS_PER_S;
 
-/// A scatter or gather with relays is used only if it is predicted to be faster than `flat` by this factor. Chosen: on eight
-/// networks under SMPI, plans of less gain were up to a sixth slower.
+/// A scatter or gather with relays is used only if it is predicted to be faster than `flat` by this factor: part of the
+/// gain is lost where their messages share ports. Chosen: on eight networks under SMPI, plans of less gain were up to
+/// a sixth slower.
 const WORTH_RELAYING: f64 = 1.2;
 
 /// One collective to plan for, on a block of `bytes` for every rank, or of at most `bytes`.
@@ -59,9 +58,7 @@ impl ExchangeJob<'_> {
         if self.goes_around_nodes() {
             return Err("of several ranks on a node no plan predicts the ring".to_string());
         }
-        let (handled, plan) = (&self.placement.handled, self.over_nodes(settings)?);
-        let flat_s = (self.has_one_root() && plan.is_direct()).then(|| self.flat_s(plan.root)).flatten();
-        flat_s.map_or_else(|| estimate(handled, &plan), Ok).map_err(|error| error.to_string())
+        predicted_s(&self.placement.handled, &self.over_nodes(settings)?).map_err(|error| error.to_string())
     }
 
     fn has_one_root(&self) -> bool {
@@ -104,8 +101,9 @@ impl ExchangeJob<'_> {
                 true => best.plan,
                 false => fastest_as_run(&instance, self.placement, best, (size, effort), &budget)?,
             };
-            match name == BEST && self.has_one_root() {
-                true => self.or_flat(&instance, plan),
+            let worth = if self.has_one_root() { WORTH_RELAYING } else { worth_relaying(&plan) };
+            match name == BEST {
+                true => or_flat(&instance, self.placement, plan, worth),
                 false => Ok(plan),
             }
         });
@@ -119,27 +117,6 @@ impl ExchangeJob<'_> {
 }
 
 impl ExchangeJob<'_> {
-    /// The plan, or `flat` where relays are hardly predicted to gain: part of their gain is lost where their messages share
-    /// ports. Where the time of `flat` is not known, the plan.
-    fn or_flat(&self, instance: &Instance, plan: Plan) -> Result<Plan, PlanError> {
-        let Some(flat_s) = self.flat_s(instance.root) else { return Ok(plan) };
-        if as_run_s(self.placement, &plan)? * WORTH_RELAYING < flat_s {
-            return Ok(plan);
-        }
-        let size = SegmentChoice::Bytes(self.bytes);
-        Ok(make(instance, "flat", size, Effort::Quick, &Budget::UNLIMITED)?.plan)
-    }
-
-    /// The predicted time of a scatter or gather without relays, s. All messages of a gather come at once, too.
-    fn flat_s(&self, root: NodeId) -> Option<f64> {
-        let weights = self.weights();
-        let weight = |node: NodeId| weights.as_ref().map_or(1.0, |weights| weights[node.index()]);
-        let bytes_of = |node: NodeId| (self.bytes as f64 * weight(node)).round() as u64;
-        let handled = &self.placement.handled;
-        let platform = if self.collective.is_inward() { handled.reversed() } else { handled };
-        scatter_at_once_s(platform, root, bytes_of)
-    }
-
     /// By node: what all its ranks have together.
     fn weights(&self) -> Option<Vec<f64>> {
         let sizes = self.sizes?;
@@ -196,6 +173,39 @@ mod tests {
                 ("flat", 16 << 10),
                 "{collective}"
             );
+        }
+    }
+
+    /// Six hosts of 100 MB/s and one of 10: its port is busy with 600 kB of the others' all the time, if no turn waits for it.
+    #[test]
+    fn blocks_go_at_once_where_turns_would_wait_for_a_slow_host() {
+        let names: Vec<String> = (0..7).map(|at| format!("n{at}")).collect();
+        let pairs = (0..7).flat_map(|to| (0..to).map(move |from| (from, to)));
+        let links = pairs.map(|(from, to): (usize, usize)| {
+            serde_json::json!({"from": names[from], "to": names[to], "both_ways": true, "latency_s": 5e-5,
+                "bandwidth_bytes_per_s": if to == 6 { 1e7 } else { 1e8 }})
+        });
+        let document = serde_json::json!({
+            "format": "broadleaf-platform/1", "name": "seven", "port_model": "one-port",
+            "nodes": names.iter().map(|name| serde_json::json!({"id": name})).collect::<Vec<_>>(),
+            "links": links.collect::<Vec<_>>(),
+        });
+        let platform = Platform::from_json(&document.to_string()).unwrap();
+        let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+        let settings = PlanSettings::read(&|_| None).unwrap();
+        for collective in [Collective::Allgather, Collective::ReduceScatter] {
+            let bytes = 100_000;
+            let job = ExchangeJob {
+                placement: &placement,
+                collective,
+                root: 0,
+                bytes,
+                sizes: None,
+                element_bytes: 4,
+            };
+            assert_eq!(job.plan(&settings).unwrap().planner, "flat", "{collective}");
+            let taken_s = job.makespan_s(&settings).unwrap();
+            assert!((0.060..0.061).contains(&taken_s), "{collective}: {taken_s} s");
         }
     }
 

@@ -1,7 +1,8 @@
 //! One broadcast to plan for.
 
-use super::adjust::{fastest_as_run, in_larger_segments};
+use super::adjust::{fastest_as_run, in_larger_segments, or_flat, worth_relaying};
 use crate::rank_plan::{expand, RankPlan};
+use crate::settings::BEST;
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::hosts::Hosts;
 use crate::topology::placement::Placement;
@@ -77,10 +78,17 @@ impl Job {
             let size = SegmentChoice::AtLeast(Coarsening::BUSY.least_bytes);
             let best = make(&instance, name, size, effort, &budget)?;
             // Without turns it runs as it is ranked, but for larger segments.
-            if best.plan.period.is_none() {
-                return in_larger_segments(instance.platform, best.plan);
+            let plan = match best.plan.period {
+                None => in_larger_segments(instance.platform, best.plan)?,
+                Some(_) => fastest_as_run(&instance, &self.placement, best, (size, effort), &budget)?,
+            };
+            match name == BEST {
+                true => {
+                    let worth = worth_relaying(&plan);
+                    or_flat(&instance, &self.placement, plan, worth)
+                }
+                false => Ok(plan),
             }
-            fastest_as_run(&instance, &self.placement, best, (size, effort), &budget)
         });
         made.map_err(|error| error.to_string())
     }

@@ -1,5 +1,6 @@
 //! The predicted time of a call's plan.
 
+use super::adjust::predicted_s;
 use super::first_plan::first_limit;
 use super::threads::on_threads;
 use super::{ExchangeJob, Planning};
@@ -7,7 +8,6 @@ use crate::observe::predictions::Predict;
 use crate::settings::{PlanTime, BEST};
 use broadleaf::plan::Collective;
 use broadleaf::portfolio::Effort;
-use broadleaf::simulate::estimate;
 use std::sync::{Mutex, PoisonError};
 
 /// One communicator's plans, for prediction only.
@@ -34,13 +34,13 @@ impl Predict for Prediction {
         if settings.plan_dir.is_some() {
             let job = planning.job(root, bytes, false)?;
             if let Some(plan) = planning.stored(&job)? {
-                return estimate(&job.placement.platform, &plan).map_err(|error| error.to_string());
+                return predicted_s(&job.placement.platform, &plan).map_err(|error| error.to_string());
             }
         }
         let name = &settings.planner;
         let job = planning.job(root, bytes, name == BEST)?;
         let limit = first_limit(&settings, PlanTime::Beside);
         let plan = on_threads(|| job.plan(name, Effort::Quick, limit))?;
-        estimate(job.handled(), &plan).map_err(|error| error.to_string())
+        predicted_s(job.handled(), &plan).map_err(|error| error.to_string())
     }
 }

@@ -1,7 +1,7 @@
 //! How many messages an edge between ranks keeps in flight, and how many such links a port feeds at once.
 
 use crate::smpi::Turn;
-use broadleaf::plan::{Collective, Direction, Plan, Tree};
+use broadleaf::plan::{Collective, Direction, Period, Plan, Slot, Tree};
 use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel, SharedId};
 use std::collections::{HashMap, HashSet};
 
@@ -71,20 +71,31 @@ struct SimulatedPorts {
 
 impl SimulatedPorts {
     fn of(plan: &Plan, platform: &Platform) -> SimulatedPorts {
-        let slots = plan.period.iter().flat_map(|period| &period.slots);
         let (mut of_link, mut of_sender) = (HashMap::new(), HashMap::new());
-        for slot in slots {
+        for (slot, way) in plan.period.iter().flat_map(|period| slots_by_way(plan, period)) {
             let Some(link) = platform.link(slot.from, slot.to) else { continue };
             let taken_s = platform.wire_s(platform.class(link), plan.segment_bytes);
-            *of_link.entry((slot.from, slot.to)).or_insert(0.0) += taken_s;
-            *of_sender.entry(slot.from).or_insert(0.0) += taken_s;
+            *of_link.entry((slot.from, slot.to, way)).or_insert(0.0) += taken_s;
+            *of_sender.entry((slot.from, way)).or_insert(0.0) += taken_s;
         }
-        let busy = of_link
-            .into_iter()
-            .map(|((from, to), taken_s): (_, f64)| ((from, to), taken_s / of_sender[&from]))
-            .collect();
+        let mut busy = HashMap::new();
+        for ((from, to, way), taken_s) in of_link {
+            let part: f64 = taken_s / of_sender[&(from, way)];
+            let most = busy.entry((from, to)).or_insert(part);
+            *most = most.max(part);
+        }
         SimulatedPorts { busy, is_direct: plan.is_direct() }
     }
+}
+
+/// The slots of a period, each with whether it belongs to an all-reduce's way in, where the way out begins when most of the
+/// message has come in: each way has the ports for itself.
+pub fn slots_by_way<'a>(plan: &'a Plan, period: &'a Period) -> impl Iterator<Item = (&'a Slot, bool)> {
+    let is_inward = |slot: &Slot| period.goes_inward(slot, plan.collective);
+    let out = period.slots.iter().filter(|slot| !is_inward(slot));
+    let periods = plan.segment_count().div_ceil(u64::from(period.segments.max(1)));
+    let are_apart = periods <= u64::from(out.map(|slot| slot.lag).min().unwrap_or(0));
+    period.slots.iter().map(move |slot| (slot, are_apart && is_inward(slot)))
 }
 
 /// The messages that could leave while one is on its way and the next is made ready.

@@ -21,7 +21,7 @@ use broadleaf::platform::{NodeId, Platform};
 use edge::{Edges, Ends};
 use std::sync::Arc;
 
-pub use edge::{goes_whole, on_the_wire, Edge};
+pub use edge::{goes_whole, on_the_wire, slots_by_way, Edge};
 
 /// A plan over MPI ranks; every rank's program is made from it.
 #[derive(Clone, Debug, PartialEq)]

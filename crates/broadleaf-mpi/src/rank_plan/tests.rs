@@ -184,6 +184,29 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     assert_eq!(window(&[1], false), 1);
 }
 
+/// Segments of 100 µs, a third of one in flight when the next may leave. The ring's blocks come in one way and go out the
+/// other way: one after the other with two segments a block, at the same time with twenty.
+#[test]
+fn an_all_reduces_way_in_has_the_ports_until_its_way_out_begins() {
+    let names = ["a", "b", "c", "d", "e"];
+    let text = serde_json::json!({"format": "broadleaf-platform/1", "name": "five", "port_model": "one-port",
+        "nodes": names.map(|id| serde_json::json!({"id": id})),
+        "meshes": [{"nodes": names, "link": {"latency_s": 1e-5, "bandwidth_bytes_per_s": 1e8}}]});
+    let platform = Platform::from_json(&text.to_string()).unwrap();
+    let windows = |segments: u64| {
+        let instance = Instance::new(&platform, NodeId(0), 5 * segments * 10_000).unwrap().segmented(10_000);
+        let instance = Instance { collective: Collective::Allreduce, ..instance };
+        let plan = plan_with(find("ring").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+        assert_eq!(plan.segment_bytes, 10_000);
+        [false, true].map(|is_inward| {
+            let tree = if is_inward { &plan.inward[0] } else { &plan.trees[0] };
+            let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward };
+            Edges::of(&plan, &platform, true).edge(tree, ends).window
+        })
+    };
+    assert_eq!((windows(2), windows(20)), ([2, 2], [1, 1]));
+}
+
 /// Every host sends its own block to all others, and the other way round in a reduce-scatter.
 #[test]
 fn blocks_that_are_not_passed_on_take_no_turns() {

@@ -39,7 +39,7 @@ pub(crate) fn flows<'a>(collective: Collective, trees: &'a [Tree], inward: &'a [
 impl Period {
     /// Whether a slot carries data towards the root. In an all-reduce the positions count twice: on the way in, and,
     /// after all those, on the way out.
-    pub(crate) fn goes_inward(&self, slot: &Slot, collective: Collective) -> bool {
+    pub fn goes_inward(&self, slot: &Slot, collective: Collective) -> bool {
         match collective.direction() {
             Direction::Outward => false,
             Direction::Inward => true,

@@ -15,7 +15,7 @@ mod static_order;
 mod trace;
 mod varying;
 
-pub use at_once::scatter_at_once_s;
+pub use at_once::direct_at_once_s;
 pub use estimate::{estimate, estimate_from, estimate_within, makespan};
 pub use trace::{Trace, Transfer};
 pub use varying::Varying;
