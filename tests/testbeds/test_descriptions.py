@@ -36,3 +36,16 @@ def test_matrices_and_multi_port_xml_lose_no_time(program: Path, tmp_path: Path)
         platform.save(tmp_path / "described.json")
         (took_s[what],) = simulated(bed, OURS, 1 << 20, tmp_path / "described.json", 300.0)
     assert max(took_s.values()) <= WITHIN * min(took_s.values()), took_s
+
+
+def test_links_that_name_no_clusters_lose_no_time(program: Path, tmp_path: Path) -> None:
+    """Planners between clusters group the hosts by latency where the file does not."""
+    network = script(ROOT / "benches/smpi_beds.py").random_grid(20261121, tmp_path)
+    own = bl.Platform.load(network.platform)
+    bed = Bed(program, program, network.xml, network.hosts)
+    pairwise = script(ROOT / "benches/descriptions.py").pairwise
+    took_s = {}
+    for with_clusters in (True, False):
+        pairwise(own, with_clusters=with_clusters).save(tmp_path / "described.json")
+        (took_s[with_clusters],) = simulated(bed, OURS, 1 << 20, tmp_path / "described.json", 300.0)
+    assert took_s[False] <= WITHIN * took_s[True], took_s

@@ -2,6 +2,7 @@
 
 use crate::smpi;
 use broadleaf::json::Fault;
+use broadleaf::measure::with_assumed_clusters;
 use broadleaf::plan::Collective;
 use broadleaf::platform::{
     Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel, TransferTime,
@@ -14,7 +15,7 @@ use std::collections::HashMap;
 #[derive(Clone, Debug)]
 pub struct Placement {
     pub platform: Platform,
-    /// The platform with the cost of handling messages; plans are made for it.
+    /// The platform with the cost of handling messages, and with clusters where it names none; plans are made for it.
     pub handled: Platform,
     /// As `handled`, with turns: each message begins when the one before has arrived, on short links.
     pub in_turn: Platform,
@@ -94,9 +95,10 @@ impl Placement {
             ranks[node.index()].push(rank as u32);
         }
         // A message to a slower receiver does not keep the port from the others.
-        let handled = match platform.has_links_slower_than_ports() {
-            true => platform.handled_at_once(assumed_s()),
-            false => platform.handled_assuming(assumed_s()),
+        let described = with_assumed_clusters(&platform);
+        let handled = match described.has_links_slower_than_ports() {
+            true => described.handled_at_once(assumed_s()),
+            false => described.handled_assuming(assumed_s()),
         };
         let in_turn = with_links(&handled, with_latency)?;
         Ok(Placement { platform, handled, in_turn, ranks, node_of_rank })
@@ -108,7 +110,7 @@ impl Placement {
         if !matches!(collective, Collective::Scatter | Collective::Gather) {
             return Ok(Cow::Borrowed(self));
         }
-        let handled = self.platform.handled_at_once(assumed_s());
+        let handled = with_assumed_clusters(&self.platform).handled_at_once(assumed_s());
         let in_turn = with_links(&handled, with_latency).map_err(|fault| fault.to_string())?;
         Ok(Cow::Owned(Placement { handled, in_turn, ..self.clone() }))
     }
@@ -285,6 +287,31 @@ mod tests {
         let scatter = piped.for_collective(Collective::Scatter).unwrap();
         assert_eq!(scatter.handled.port_model(), PortModel::MultiPort);
         assert!(matches!(piped.for_collective(Collective::Reduce).unwrap(), Cow::Borrowed(_)));
+    }
+
+    /// Two times two hosts, 50 µs from each other and 5 ms from the others, by links alone.
+    #[test]
+    fn clusters_that_a_file_of_links_lacks_are_those_of_near_hosts() {
+        let place = |at: usize| at / 2;
+        let mut builder = PlatformBuilder::new("links", PortModel::OnePort);
+        let nodes: Vec<NodeId> = (0..4).map(|at| builder.add_host(format!("n{at}")).unwrap()).collect();
+        for (from, to) in (0..4).flat_map(|from| (0..4).map(move |to| (from, to))).filter(|(a, b)| a != b) {
+            let latency_s = if place(from) == place(to) { 5e-5 } else { 5e-3 };
+            let class = builder.add_class(LinkClass::affine(latency_s, 1e8));
+            builder
+                .add_link(ExplicitLink { from: nodes[from], to: nodes[to], both_ways: false, class })
+                .unwrap();
+        }
+        let placement = Placement::on(&builder.build().unwrap(), &nodes).unwrap();
+        assert!(placement.platform.clusters().is_empty());
+        for planned in [&placement.handled, &placement.in_turn] {
+            let members: Vec<&[NodeId]> = planned.clusters().iter().map(|found| &found.members[..]).collect();
+            assert_eq!(members, [&nodes[..2], &nodes[2..]]);
+        }
+        // Named clusters stay.
+        let named = Platform::from_json(TWO_SITES).unwrap();
+        let placement = Placement::on(&named, &named.hosts().collect::<Vec<_>>()).unwrap();
+        assert_eq!(placement.handled.clusters(), named.clusters());
     }
 
     #[test]

@@ -43,13 +43,23 @@ pub fn with_assumed_pipes(platform: &Platform) -> Result<Platform, Fault> {
     let is_plain = platform.shared().is_empty() && platform.port_model() != PortModel::LinkCapacity;
     let pairs = Pairs { platform, hosts: platform.hosts().collect() };
     let groups = if is_plain { pairs.groups() } else { Vec::new() };
-    let grouped: usize = groups.iter().map(|group| group.hosts.len()).filter(|&hosts| hosts > 1).sum();
-    if grouped == 0 || 2 * grouped < pairs.hosts.len() {
+    if !pairs.are_mostly_in(&groups) {
         return Ok(platform.clone());
     }
     let mut pipes = Pipes::default();
     pipes.add(&pairs, &groups, "");
     pairs.with(&pipes)
+}
+
+/// The platform with Lowekamp's clusters where it names none, every link is given by itself, and it has such groups of
+/// hosts; else the same platform.
+pub fn with_assumed_clusters(platform: &Platform) -> Platform {
+    let is_plain = platform.clusters().is_empty() && platform.meshes().is_empty();
+    let pairs = Pairs { platform, hosts: platform.hosts().collect() };
+    match is_plain && pairs.are_mostly_in(&pairs.groups()) {
+        true => platform.with_clusters(pairs.clusters()),
+        false => platform.clone(),
+    }
 }
 
 /// Hosts that are nearer to each other than to all others.
@@ -82,6 +92,19 @@ impl Pairs<'_> {
             TransferTime::Gap(_) => None,
         });
         rates.fold(0.0, f64::max)
+    }
+
+    /// Whether the groups hold at least half of the hosts.
+    fn are_mostly_in(&self, groups: &[Group]) -> bool {
+        let grouped: usize = groups.iter().map(|group| group.hosts.len()).filter(|&hosts| hosts > 1).sum();
+        grouped > 0 && 2 * grouped >= self.hosts.len()
+    }
+
+    fn clusters(&self) -> Vec<Vec<NodeId>> {
+        let found = clusters(self.hosts.len(), TOLERANCE, |a, b| {
+            self.latency_s(self.hosts[a.index()], self.hosts[b.index()])
+        });
+        found.iter().map(|cluster| cluster.iter().map(|at| self.hosts[at.index()]).collect()).collect()
     }
 
     fn others(&self, group: &Group) -> Vec<NodeId> {
@@ -133,11 +156,7 @@ impl Pairs<'_> {
     fn with(&self, pipes: &Pipes) -> Result<Platform, Fault> {
         let mut builder = PlatformBuilder::new(self.platform.name(), self.platform.port_model());
         builder.provenance(self.provenance(pipes));
-        let found = clusters(self.hosts.len(), TOLERANCE, |a, b| {
-            self.latency_s(self.hosts[a.index()], self.hosts[b.index()])
-        });
-        let members: Vec<Vec<NodeId>> =
-            found.iter().map(|cluster| cluster.iter().map(|at| self.hosts[at.index()]).collect()).collect();
+        let members = self.clusters();
         let ids: Vec<_> = (0..members.len()).map(|at| builder.cluster(&format!("c{at}"))).collect();
         let mut cluster_of = HashMap::new();
         members.iter().enumerate().for_each(|(at, hosts)| {

@@ -70,7 +70,7 @@ mod fake_network;
 #[cfg(test)]
 mod tests;
 
-pub use assumed_pipes::with_assumed_pipes;
+pub use assumed_pipes::{with_assumed_clusters, with_assumed_pipes};
 pub use doubts::{Doubt, DoubtfulPair, Quality};
 pub use experiment::{Round, Samples, Task, Trial};
 pub use hosts::RankHost;

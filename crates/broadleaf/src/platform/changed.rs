@@ -69,6 +69,17 @@ impl ChangedClasses<'_> {
 }
 
 impl Platform {
+    /// The same network with those clusters, c0, c1 ... in their order, where it has none.
+    pub(crate) fn with_clusters(&self, members: Vec<Vec<NodeId>>) -> Platform {
+        let mut nodes = self.nodes.clone();
+        for (at, members) in members.iter().enumerate() {
+            members.iter().for_each(|node| nodes[node.index()].cluster = Some(ClusterId(at as u32)));
+        }
+        let named = |(at, members)| Cluster { name: format!("c{at}"), members };
+        let clusters = members.into_iter().enumerate().map(named).collect();
+        Platform { nodes, clusters, ..self.clone() }.indexed()
+    }
+
     /// The group a node belongs to.
     pub fn group(&self, node: NodeId) -> LinkEnd {
         self.node(node).cluster.map_or(LinkEnd::Node(node), LinkEnd::Cluster)
