@@ -61,7 +61,7 @@ static CARD: Card = Card {
     profile: Profile { pace: |instance| Pace::uncounted(instance, true), ..Profile::QUICK },
 };
 
-/// A host of the binary trees sends to at most so many.
+/// The most receivers that a host of the binary trees has, both trees together.
 const MOST_SENDS: usize = 2;
 
 impl Planner for ClusterTwoTrees {
@@ -70,19 +70,20 @@ impl Planner for ClusterTwoTrees {
     }
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
-        if units_of(instance).iter().all(|unit| unit.members.len() < 3) {
+        let units = units_of(instance);
+        if units.iter().all(|unit| unit.members.len() < 3) {
             return Err(Unsupported("no clusters of three hosts or more; use two-tree".to_string()));
         }
-        Ok(())
+        Ways::new(instance, &units).chain().map(|_| ())
     }
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let units = units_of(instance);
         let mut ways = Ways::new(instance, &units);
         let mut layout = Layout::new(&units, ways.first());
-        let chain = ways.chain().ok_or_else(|| PlanError::Unsupported {
+        let chain = ways.chain().map_err(|Unsupported(reason)| PlanError::Unsupported {
             planner: CARD.name.to_string(),
-            reason: "some cluster has no direct way to any that comes after it".to_string(),
+            reason,
         })?;
         chain.windows(2).for_each(|pair| (0..2).for_each(|tree| layout.cross(tree, pair[0], pair[1])));
         in_turn(instance, CARD.name, &layout.hosts, &layout.parents)
@@ -97,6 +98,16 @@ struct Ways<'a> {
     pipe_s: BTreeMap<SharedId, f64>,
 }
 
+/// A way from one cluster to another, were the chain to take it.
+struct Way {
+    /// Of each segment: the time of the busiest of its pipes, or of a sender, which has half of the segments to send there and
+    /// half inside, s.
+    pace_s: f64,
+    latency_s: f64,
+    /// By pipe, its time for each segment, s.
+    pipes: Vec<(SharedId, f64)>,
+}
+
 impl<'a> Ways<'a> {
     fn new(instance: &'a Instance, units: &'a [Unit]) -> Ways<'a> {
         Ways { instance, units, pipe_s: BTreeMap::new() }
@@ -107,27 +118,27 @@ impl<'a> Ways<'a> {
         self.units.iter().position(|unit| unit.coordinator == self.instance.root).unwrap_or(0)
     }
 
-    /// All clusters from the root's on; `None` where the last has no way to any that is left.
-    fn chain(&mut self) -> Option<Vec<usize>> {
+    /// All clusters from the root's on.
+    fn chain(&mut self) -> Result<Vec<usize>, Unsupported> {
         let mut chain = vec![self.first()];
         let mut left: Vec<usize> = (0..self.units.len()).filter(|unit| *unit != chain[0]).collect();
         while !left.is_empty() {
             let last = chain[chain.len() - 1];
-            let way = |at: usize| self.way(last, left[at]).map(|(pace_s, latency_s, _)| (pace_s, latency_s));
-            let (at, _) = (0..left.len())
-                .filter_map(|at| Some((at, way(at)?)))
-                .min_by(|(_, a), (_, b)| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)))?;
-            let next = left.remove(at);
-            let (_, _, pipes) = self.way(last, next)?;
-            self.pipe_s.extend(pipes);
-            chain.push(next);
+            let nearest = (0..left.len()).filter_map(|at| Some((at, self.way(last, left[at])?))).min_by(
+                |(_, a), (_, b)| a.pace_s.total_cmp(&b.pace_s).then(a.latency_s.total_cmp(&b.latency_s)),
+            );
+            let Some((at, way)) = nearest else {
+                let id = &self.instance.platform.node(self.units[last].coordinator).id;
+                return Err(Unsupported(format!("no direct way from \"{id}\" to any cluster that is left")));
+            };
+            self.pipe_s.extend(way.pipes);
+            chain.push(left.remove(at));
         }
-        Some(chain)
+        Ok(chain)
     }
 
-    /// From a cluster to another: the time for each segment of the busiest of its pipes and of a sender, which has half of the
-    /// segments to send there and half inside; the latency; and the pipes with their times.
-    fn way(&self, from: usize, to: usize) -> Option<(f64, f64, Vec<(SharedId, f64)>)> {
+    /// From a cluster to another.
+    fn way(&self, from: usize, to: usize) -> Option<Way> {
         let Instance { platform, segment_bytes, .. } = *self.instance;
         let ends = [from, to].map(|unit| self.units[unit].coordinator);
         let class = platform.link(ends[0], ends[1])?;
@@ -149,7 +160,7 @@ impl<'a> Ways<'a> {
         };
         let sender_s = (platform.transfer_s(class, segment_bytes) + inside_s) / 2.0;
         let pace_s = pipes.iter().map(|&(_, busy_s)| busy_s).fold(sender_s, f64::max);
-        Some((pace_s, platform.class(class).latency_s, pipes))
+        Some(Way { pace_s, latency_s: platform.class(class).latency_s, pipes })
     }
 }
 
@@ -225,7 +236,7 @@ mod tests {
     use crate::random::Random;
     use crate::simulate::simulate;
 
-    /// Clusters of so many hosts whose links all take 1 s a segment, and `far_s` more to arrive between clusters.
+    /// Clusters of these numbers of hosts; their links all take 1 s a segment, and `far_s` more to arrive between clusters.
     fn clusters(sizes: &[usize], far_s: f64) -> Platform {
         let mut builder = PlatformBuilder::new("clusters", PortModel::OnePort);
         let near = builder.add_class(LinkClass::affine(0.0, 1.0));
