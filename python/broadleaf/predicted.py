@@ -13,8 +13,9 @@ class Predicted:
     hand.
 
     `makespan_s` is the time at which the last host has the message, `handled_s` the same with the hosts' time
-    to handle each message, `makespan_interval_s` (low, high) its interval from rehearsed broadcasts, `throughput_bytes_per_s` the steady state; no plan for
-    this message is faster than `bound_s`, and none has a higher steady state than `bound_bytes_per_s`."""
+    to handle each message, `makespan_interval_s` (low, high) its interval from rehearsed broadcasts,
+    `throughput_bytes_per_s` the steady state. No plan for this message is faster than `bound_s`, and none has
+    a higher steady state than `bound_bytes_per_s`."""
 
     makespan_s: float | None
     handled_s: float | None

@@ -49,6 +49,7 @@ def test_no_plan_has_segments_that_hosts_would_be_slower_with(
     assert predicted.makespan_s == pytest.approx(simulated_s(given, plan, plan.segment_bytes), rel=1e-9)
     assert predicted.handled_s == pytest.approx(simulated_s(handled, plan, plan.segment_bytes), rel=1e-9)
     assert predicted.bound_s == bl.makespan_bound_s(given, given.hosts[0], message_bytes)
+    assert predicted.handled_s is not None
     for times in (2, 4, 8, 16):
         longer = min(times * plan.segment_bytes, message_bytes)
         # A timetable holds for one segment size.
