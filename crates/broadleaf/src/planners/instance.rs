@@ -8,8 +8,8 @@ use crate::platform::{NodeId, Platform, PlatformError};
 pub struct Instance<'a> {
     /// The network.
     pub platform: &'a Platform,
-    /// Where the portfolio compares plans and segment sizes: the network, unless [`Instance::timed_on`] said otherwise.
-    pub timed_on: &'a Platform,
+    /// By whose times the portfolio compares plans and segment sizes; `None`: the network's.
+    pub timed_on: Option<&'a Platform>,
     /// What to move.
     pub collective: Collective,
     /// The host that has or gets the message; the first in order for collectives without a root.
@@ -46,7 +46,7 @@ impl<'a> Instance<'a> {
         }
         Ok(Instance {
             platform,
-            timed_on: platform,
+            timed_on: None,
             collective: Collective::Bcast,
             root,
             message_bytes,
@@ -103,7 +103,12 @@ impl<'a> Instance<'a> {
     /// The same, its plans compared by their times on another platform of the same nodes and links, such as one
     /// [`with_handling`](Platform::with_handling).
     pub fn timed_on(self, platform: &'a Platform) -> Self {
-        Instance { timed_on: platform, ..self }
+        Instance { timed_on: Some(platform), ..self }
+    }
+
+    /// The platform by whose times plans and segment sizes are compared.
+    pub fn timing(&self) -> &'a Platform {
+        self.timed_on.unwrap_or(self.platform)
     }
 
     /// The outward collective of which this one is the reverse, on the reversed network: algorithms plan that one.
@@ -112,7 +117,7 @@ impl<'a> Instance<'a> {
         match self.collective.is_inward() {
             true => Instance {
                 platform: self.platform.reversed(),
-                timed_on: self.timed_on.reversed(),
+                timed_on: self.timed_on.map(Platform::reversed),
                 collective: self.collective.outward(),
                 ..*self
             },
@@ -164,5 +169,24 @@ impl Instance<'_> {
         let (message_bytes, segment_bytes) = (self.message_bytes, self.segment_bytes);
         let plan = Plan::regular(self.platform, planner, pattern, message_bytes, segment_bytes);
         Plan { seed: self.seed, root: self.root, ..plan }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An instance moved to another platform is not timed on the one before.
+    #[test]
+    fn an_instance_is_timed_on_its_own_platform_unless_told_otherwise() {
+        let text = r#"{"format": "broadleaf-platform/1", "name": "two", "port_model": "one-port",
+            "nodes": [{"id": "a"}, {"id": "b"}], "meshes": [{"nodes": ["a", "b"], "link": {"latency_s": 1}}]}"#;
+        let [network, other] = [(); 2].map(|()| Platform::from_json(text).unwrap());
+        let slow = network.with_handling().unwrap();
+        let instance = Instance::new(&network, NodeId(0), 1).unwrap();
+        assert!(std::ptr::eq(Instance { platform: &other, ..instance }.timing(), &other));
+        let timed = instance.timed_on(&slow);
+        assert!(std::ptr::eq(timed.platform, &network));
+        assert!(std::ptr::eq(timed.segmented(1).timing(), &slow));
     }
 }

@@ -108,12 +108,13 @@ impl Contest<'_> {
 
     fn is_near_bound(&mut self) -> bool {
         let Some(fastest_s) = self.fastest().map(|fastest| fastest.tuned.makespan_s) else { return false };
-        let Instance { timed_on, root, message_bytes, collective, weights, .. } = *self.task.instance;
+        let Instance { root, message_bytes, collective, weights, .. } = *self.task.instance;
+        let timing = self.task.instance.timing();
         if collective.outward() != Collective::Bcast {
             return false;
         }
         let share = self.budget.divided(BOUND_PART);
-        let bound_s = || collective_bound_s(timed_on, collective, root, message_bytes, weights, &share);
+        let bound_s = || collective_bound_s(timing, collective, root, message_bytes, weights, &share);
         let bound_s = *self.bound_s.get_or_insert_with(bound_s);
         fastest_s <= bound_s * WORTH_SEARCHING
     }

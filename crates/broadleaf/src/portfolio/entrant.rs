@@ -104,7 +104,7 @@ impl Task<'_> {
         to_beat_s: f64,
         budget: &Budget,
     ) -> Result<Option<(Look, Tuned)>, PlanError> {
-        let platform = self.instance.timed_on;
+        let platform = self.instance.timing();
         if !planner.card().profile.is_quick(self.instance) {
             return Ok(Some((Look::Tuned, self.tune(planner, budget)?)));
         }
@@ -135,7 +135,7 @@ impl Task<'_> {
             Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, budget)?,
             None => {
                 let plan = routed(planner, &self.sized()?, budget)?;
-                Tuned::estimated(self.instance.timed_on, plan, budget)?
+                Tuned::estimated(self.instance.timing(), plan, budget)?
             }
         };
         let finished = finish_with(planner, self.instance, &tuned.plan);
@@ -145,7 +145,7 @@ impl Task<'_> {
             return Ok(tuned);
         }
         let finished = Tuned { plan: finished, makespan_s: tuned.makespan_s };
-        Ok(finished.simulated(self.instance.timed_on, budget)?.unwrap_or(tuned))
+        Ok(finished.simulated(self.instance.timing(), budget)?.unwrap_or(tuned))
     }
 
     pub fn is_settled(&self, entrant: &Entrant) -> bool {
@@ -177,7 +177,7 @@ impl Task<'_> {
         others: &[Entrant],
         budget: &Budget,
     ) -> Result<(Look, Tuned), PlanError> {
-        let platform = self.instance.timed_on;
+        let platform = self.instance.timing();
         let plan = || entrant.tuned.plan.clone();
         if let Some(known) = self.known_from_twin(entrant, others, budget)? {
             return Ok(known);

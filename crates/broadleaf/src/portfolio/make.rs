@@ -52,7 +52,7 @@ fn alone(
         Some(least_bytes) if profile.is_segmentable() => {
             search(instance, planner, least_bytes, effort, budget)?
         }
-        _ => Tuned::estimated(instance.timed_on, routed(planner, &sized, budget)?, budget)?,
+        _ => Tuned::estimated(instance.timing(), routed(planner, &sized, budget)?, budget)?,
     };
     if effort == Effort::Thorough {
         tuned.plan = finish_with(planner, instance, &tuned.plan).unwrap_or(tuned.plan);
@@ -60,7 +60,7 @@ fn alone(
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
     let mut is_simulated = false;
     if effort == Effort::Thorough && transfers <= FULL_TRANSFERS {
-        if let Some(simulated) = tuned.simulated(instance.timed_on, budget)? {
+        if let Some(simulated) = tuned.simulated(instance.timing(), budget)? {
             (tuned, is_simulated) = (simulated, true);
         }
     }

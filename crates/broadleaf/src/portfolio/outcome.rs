@@ -75,7 +75,7 @@ pub(super) fn finish(
     budget: &Budget,
 ) -> Result<(Plan, Tried), PlanError> {
     let mut plan = tuned.plan.clone();
-    let is_timed_apart = !std::ptr::eq(instance.timed_on, instance.platform);
+    let is_timed_apart = instance.timed_on.is_some();
     let handled_s = is_timed_apart.then_some(tuned.makespan_s);
     let makespan_s = match is_timed_apart {
         true => tuned.on(instance.platform, is_simulated, budget)?,

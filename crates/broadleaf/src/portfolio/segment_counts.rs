@@ -47,7 +47,7 @@ impl<'a> SegmentCounts<'a> {
 
     /// The number of segments, where no search is needed.
     pub fn known(&self, budget: &Budget) -> Option<u64> {
-        let timed = Instance { platform: self.whole.timed_on, ..self.whole };
+        let timed = Instance { platform: self.whole.timing(), ..self.whole };
         let modelled = self.planner.card().profile.segments.modelled(&timed, self.most(), budget);
         // All segments that are ready for the same receiver travel as one transfer, at any segment size.
         modelled.or(self.whole.collective.is_personalised().then_some(1))

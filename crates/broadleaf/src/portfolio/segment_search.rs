@@ -86,14 +86,14 @@ pub(super) fn search(
     let counts = SegmentCounts::new(instance, planner, least_bytes);
     if let Some(count) = counts.known(budget) {
         let sized = instance.segmented(counts.segment_bytes(count));
-        return Tuned::estimated(instance.timed_on, routed(planner, &sized, budget)?, budget);
+        return Tuned::estimated(instance.timing(), routed(planner, &sized, budget)?, budget);
     }
     match effort {
         Effort::Thorough => thorough(instance, planner, counts, budget),
         Effort::Quick => {
             let sketched = sketch(instance, planner, least_bytes, effort, f64::INFINITY, budget)?;
             let sketched = sketched.expect("there is nothing to beat");
-            Tuned::rough(instance.timed_on, sketched.tuned.plan, budget)
+            Tuned::rough(instance.timing(), sketched.tuned.plan, budget)
         }
     }
 }
@@ -132,15 +132,15 @@ impl Search<'_> {
             Some(plan) => Plan { segment_bytes, ..plan.clone() },
             None => routed(self.planner, &self.instance.segmented(segment_bytes), self.budget)?,
         };
-        let least_s = steady_s(self.instance.timed_on, &plan)?;
+        let least_s = steady_s(self.instance.timing(), &plan)?;
         let best_s = self.best.as_ref().map_or(f64::INFINITY, |best| best.makespan_s);
         // The busiest resource alone takes longer than the best plan: no need to simulate.
         let makespan_s = if least_s > best_s {
             least_s
         } else if best_s.is_finite() {
-            estimate_within(self.instance.timed_on, &plan, self.budget)?
+            estimate_within(self.instance.timing(), &plan, self.budget)?
         } else {
-            Tuned::estimated(self.instance.timed_on, plan.clone(), self.budget)?.makespan_s
+            Tuned::estimated(self.instance.timing(), plan.clone(), self.budget)?.makespan_s
         };
         self.seen.insert(at, (count, makespan_s));
         if makespan_s < best_s {
@@ -293,7 +293,7 @@ pub(super) fn sketch(
     to_beat_s: f64,
     budget: &Budget,
 ) -> Result<Option<Sketch>, PlanError> {
-    let platform = instance.timed_on;
+    let platform = instance.timing();
     let is_large = platform.node_count() > LARGE_NODES;
     let segments = SegmentCounts::new(instance, planner, least_bytes);
     let known = segments.known(budget);
