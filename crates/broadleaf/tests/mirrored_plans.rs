@@ -4,9 +4,10 @@ use broadleaf::budget::Budget;
 use broadleaf::plan::{check, throughput, Collective, Plan};
 use broadleaf::planners::{find, plan_with, supports, Instance, PLANNERS};
 use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
-use broadleaf::portfolio::{coarsened, Coarsening};
+use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, SegmentChoice};
 use broadleaf::random::Random;
 use broadleaf::simulate::{makespan, simulate};
+use serde_json::{json, Value};
 
 /// Every ordered pair has its own rate, and all have the same latency.
 fn uneven(nodes: usize, latency_s: f64, seed: u64) -> Platform {
@@ -222,4 +223,39 @@ fn larger_segments_keep_the_collective() {
         assert_eq!(kept(&coarse), kept(&plan), "{collective} by {name}");
         assert!(check::faults(&platform, &coarse).is_empty(), "{collective} by {name}");
     }
+}
+
+/// Two clusters of seven hosts, 5 ms apart: turned round, the timetable waits for the way between them in each period.
+#[test]
+fn a_timetable_that_waits_when_turned_round_is_dropped() {
+    let names = |cluster: usize| (0..7).map(|at| format!("c{cluster}-{at}")).collect::<Vec<String>>();
+    let link = |latency_s: f64| json!({"latency_s": latency_s, "bandwidth_bytes_per_s": 1e8});
+    let near = |cluster: usize| json!({"nodes": names(cluster), "link": link(5e-5)});
+    let nodes: Vec<Value> = [0, 1]
+        .iter()
+        .flat_map(|&at| names(at).into_iter().map(move |id| json!({"id": id, "cluster": at.to_string()})))
+        .collect();
+    let document = json!({
+        "format": "broadleaf-platform/1", "name": "two", "port_model": "one-port", "nodes": nodes,
+        "meshes": [near(0), near(1)],
+        "bridges": [{"from_cluster": "0", "to_cluster": "1", "both_ways": true, "link": link(5e-3)}],
+    });
+    let platform = Platform::from_json(&document.to_string()).unwrap();
+    let made = |collective, planner| {
+        let instance = Instance::new(&platform, NodeId(0), 1 << 20).unwrap();
+        let instance = Instance { collective, ..instance };
+        let segments = SegmentChoice::Bytes(4096);
+        make(&instance, planner, segments, Effort::Thorough, &Budget::UNLIMITED).unwrap().plan
+    };
+    let [out, back] = [Collective::Bcast, Collective::Reduce].map(|way| made(way, "cluster-two-trees"));
+    assert_eq!((out.period.is_some(), back.period.is_some()), (true, false));
+    let [out_s, back_s] = [out, back].map(|plan| plan.predicted.makespan_s.unwrap());
+    assert!(back_s < 1.1 * out_s, "{back_s} s back, {out_s} s out");
+    // In its own cluster's order there is nothing to wait for.
+    let alone = mesh(16, 0.5);
+    let instance =
+        Instance { collective: Collective::Reduce, ..Instance::new(&alone, NodeId(0), 400).unwrap() };
+    let kept =
+        make(&instance, "two-tree", SegmentChoice::Bytes(1), Effort::Thorough, &Budget::UNLIMITED).unwrap();
+    assert!(kept.plan.period.is_some());
 }

@@ -9,13 +9,13 @@ use super::request::Effort;
 use super::segment_counts::SegmentCounts;
 use super::settings::{
     DEEP_SEGMENTS_PER_NODE, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, OTHER_TREES, REFINED_MINIMA,
-    ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_REFINING,
+    ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_LEAVING, WORTH_REFINING,
 };
 use super::unwaiting::{steady_s, unsimulated_s, unwaiting_s};
 use crate::budget::Budget;
-use crate::plan::{Plan, PlanError};
+use crate::plan::{Direction, Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
-use crate::platform::Platform;
+use crate::platform::{Platform, PortModel};
 use crate::simulate::{estimate_from, estimate_within, makespan};
 
 /// A sketch, and whether its segment size is the one that the planner's model chose, so that no search follows.
@@ -99,8 +99,23 @@ pub(super) fn search(
 }
 
 /// The planner's plan, routed: each of its estimates would find the paths again.
+///
+/// Turned round, a timetable has the lags of the ways that were, and waits where others are longer. A reduction or an
+/// all-reduce keeps it unless the same trees without one are clearly faster.
 pub(super) fn routed(planner: &dyn Planner, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
-    plan_with(planner, instance, budget)?.routed(instance.platform)
+    let plan = plan_with(planner, instance, budget)?.routed(instance.platform)?;
+    let is_outward = instance.collective.direction() == Direction::Outward;
+    // Measured under SMPI (`benches/smpi_sweep.py --collective reduce`): under multi-port, turns are worth keeping.
+    let shares_ports = instance.platform.port_model() == PortModel::MultiPort;
+    if is_outward || shares_ports || plan.period.is_none() || plan.pattern.is_some() {
+        return Ok(plan);
+    }
+    let free = Plan { period: None, skip_busy: true, ..plan.clone() };
+    let times_s = [&plan, &free].map(|plan| estimate_from(instance.timing(), plan, ROUGH_SEGMENTS, budget));
+    match times_s {
+        [Ok(timed_s), Ok(free_s)] if free_s < WORTH_LEAVING * timed_s => Ok(free),
+        _ => Ok(plan),
+    }
 }
 
 struct Search<'a> {

@@ -13,6 +13,8 @@ pub(super) const HALVINGS: u32 = 4;
 pub(super) const REFINED_MINIMA: usize = 2;
 /// A bracket's second minimum further from the best than this part is not refined.
 pub(super) const WORTH_REFINING: f64 = 1.1;
+/// A timetable turned round is dropped where the plan without it takes less than this part of its time.
+pub(super) const WORTH_LEAVING: f64 = 0.9;
 /// A pipeline through all n nodes needs more segments than this many times n.
 pub(super) const DEEP_SEGMENTS_PER_NODE: u64 = 8;
 /// Trees made for this many times fewer segments may differ.
