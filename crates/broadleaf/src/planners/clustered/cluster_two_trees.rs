@@ -58,7 +58,7 @@ static CARD: Card = Card {
         "full rate and few hops over clusters of hosts whose ports are as fast as the ways between them",
     guarantee: "none",
     complexity: "O(n + clusters²)",
-    // Its turns wait for arrivals in a run, which predictions do not count: with segments of 64 KiB on grid5000-88 a seventh.
+    // Its turns wait for arrivals in a run, which predictions do not count: among the fastest, it fails tests/python/test_paper_grid.py.
     profile: Profile { pace: |_| Pace::ByName, ..Profile::QUICK },
 };
 
