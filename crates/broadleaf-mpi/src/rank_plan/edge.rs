@@ -44,6 +44,9 @@ pub(super) fn window(class: &LinkClass, message_s: f64) -> u16 {
 const LONG_WAY: f64 = 0.75;
 const SPARE_PART: u16 = 8;
 
+/// In messages; chosen.
+const IN_STEP: f64 = 0.1;
+
 /// The same where the next message is for another rank, as in a period, or where each rank gets the whole message at
 /// once: a message made ready would share the wire with earlier ones instead of following them.
 pub fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
@@ -51,11 +54,11 @@ pub fn on_the_wire(class: &LinkClass, message_s: f64) -> u16 {
 }
 
 /// The same in simulated time, for a timetable's link that uses its sender's port for the part `busy` of the time.
-/// Two messages to one receiver share its port, so there is more than one only where the link would be idle, or where
-/// the way is long.
+/// One message at a time keeps senders and receivers in step, but after each the port is idle for a latency. Where that
+/// costs more than messages that share a receiver's port, there are as many as the link holds.
 fn in_simulated_timetable(class: &LinkClass, message_s: f64, busy: f64) -> u16 {
     let behind = behind(class, message_s);
-    if behind > LONG_WAY {
+    if behind > IN_STEP {
         return window(class, message_s);
     }
     ((1.0 + behind) * busy).ceil().max(1.0) as u16

@@ -158,25 +158,30 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
     assert_ne!(edge_below(NodeId(0), 500, true).turn, Turn::default());
 }
 
-/// With one message in flight, the only link of a sender would be idle for its latency after each message.
+/// With one message in flight, the only link of a sender would be idle for its latency after each message, and so would
+/// the port of a sender of several where the way is long.
 #[test]
 fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     let text = r#"{"format": "broadleaf-platform/1", "name": "far", "port_model": "one-port",
         "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
-        "meshes": [{"nodes": ["a", "b", "c"], "link": {"latency_s": 0.012, "bandwidth_bytes_per_s": 1.5e6}}]}"#;
+        "meshes": [{"nodes": ["a", "b", "c"], "link": {"latency_s": 0.0018, "bandwidth_bytes_per_s": 1.5e6}}]}"#;
     let platform = Platform::from_json(text).unwrap();
     let mut tree = TreeBuilder::new(3);
     tree.add(NodeId(0), NodeId(1));
     tree.add(NodeId(0), NodeId(2));
-    // 36 ms each: a third of one is in flight when the next may leave.
+    // 36 ms each: a twentieth of one is in flight when the next may leave, or a third on a longer way.
     let mut plan = Plan::bcast(&platform, "hand", NodeId(0), 540_000, 54_000, vec![tree.build()]);
     let slot = |to| Slot { segment: 0, from: NodeId(0), to: NodeId(to), lag: 0 };
-    let mut window = |slots: &[u32], simulated: bool| {
+    let mut window_on = |text: &str, slots: &[u32], simulated: bool| {
+        let platform = Platform::from_json(text).unwrap();
         plan.period = Some(Period { segments: 1, slots: slots.iter().copied().map(slot).collect() });
         let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
         Edges::of(&plan, &platform, simulated).edge(&plan.trees[0], ends).window
     };
-    // All of the sender's time, five sevenths, half: 1.33, 0.95 and 0.67 messages.
+    let long = text.replace("0.0018", "0.012");
+    assert_eq!(window_on(&long, &[1, 2], true), 2);
+    // All of the sender's time, five sevenths, half: 1.05, 0.75 and 0.53 messages.
+    let mut window = |slots: &[u32], simulated: bool| window_on(text, slots, simulated);
     assert_eq!(window(&[1], true), 2);
     assert_eq!(window(&[1, 1, 1, 1, 1, 2, 2], true), 1);
     assert_eq!(window(&[1, 2], true), 1);
@@ -184,7 +189,7 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
     assert_eq!(window(&[1], false), 1);
 }
 
-/// Segments of 100 µs, a third of one in flight when the next may leave. The ring's blocks come in one way and go out the
+/// Segments of 500 µs, little of one in flight when the next may leave. The ring's blocks come in one way and go out the
 /// other way: one after the other with two segments a block, at the same time with twenty.
 #[test]
 fn an_all_reduces_way_in_has_the_ports_until_its_way_out_begins() {
@@ -194,10 +199,10 @@ fn an_all_reduces_way_in_has_the_ports_until_its_way_out_begins() {
         "meshes": [{"nodes": names, "link": {"latency_s": 1e-5, "bandwidth_bytes_per_s": 1e8}}]});
     let platform = Platform::from_json(&text.to_string()).unwrap();
     let windows = |segments: u64| {
-        let instance = Instance::new(&platform, NodeId(0), 5 * segments * 10_000).unwrap().segmented(10_000);
+        let instance = Instance::new(&platform, NodeId(0), 5 * segments * 50_000).unwrap().segmented(50_000);
         let instance = Instance { collective: Collective::Allreduce, ..instance };
         let plan = plan_with(find("ring").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
-        assert_eq!(plan.segment_bytes, 10_000);
+        assert_eq!(plan.segment_bytes, 50_000);
         [false, true].map(|is_inward| {
             let tree = if is_inward { &plan.inward[0] } else { &plan.trees[0] };
             let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward };
