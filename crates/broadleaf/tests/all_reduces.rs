@@ -1,8 +1,9 @@
 //! All-reduces: known optima, the bound, and what the checker refuses; bounds of collectives with blocks.
 
 use broadleaf::budget::Budget;
+use broadleaf::execute::{FlowWindow, Kind, NodeExecutor, Receive};
 use broadleaf::optimum::allreduce_bound_s;
-use broadleaf::plan::{check, Collective, Plan};
+use broadleaf::plan::{check, Collective, Plan, Programs};
 use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
@@ -86,6 +87,46 @@ fn an_all_reduce_is_made_of_the_first_half_that_the_planner_supports() {
         assert_eq!((plan.trees.len(), plan.block_bytes()), (trees, block_bytes), "{port_model}");
         assert_eq!(check::faults(&platform, &plan), [""; 0]);
     }
+}
+
+/// By hand: host n1 of four has a block from each of the others to combine, then one result from each to take. In a chain,
+/// an inner host takes both from the beginning.
+#[test]
+fn results_are_taken_when_all_contributions_have_come_if_no_host_passes_anything_on() {
+    let text = mesh(4, 0.0).to_json().to_string().replace("one-port", "multi-port");
+    let platform = Platform::from_json(&text).unwrap();
+    let started = |name: &str| {
+        let plan = plan_with(find(name).unwrap(), &allreduce(&platform, 100), &Budget::UNLIMITED).unwrap();
+        let programs = Programs::for_platform(&plan, &platform).unwrap();
+        let window = FlowWindow { messages: 1, shares_port: false, feeds: 1, last_alone: false };
+        let mut executor = NodeExecutor::new(&programs, NodeId(1), |_| window);
+        executor.post_ahead(1);
+        executor
+    };
+    let posted = |executor: &mut NodeExecutor| -> Vec<Receive> {
+        std::iter::from_fn(|| executor.poll_receive()).collect()
+    };
+    let senders = |receives: &[Receive], combines: bool| -> Vec<u32> {
+        let mut found: Vec<u32> = receives
+            .iter()
+            .filter(|receive| receive.item.combines == combines)
+            .map(|receive| receive.from.0)
+            .collect();
+        found.sort_unstable();
+        found
+    };
+    let mut flat = started("flat");
+    let contributions = posted(&mut flat);
+    assert_eq!((senders(&contributions, true), senders(&contributions, false)), (vec![0, 2, 3], vec![]));
+    for (at, receive) in contributions.iter().enumerate() {
+        assert_eq!(posted(&mut flat), [], "after {at} contributions");
+        flat.handle_received(receive.from, Kind::Data, receive.item.tag, receive.item.segment);
+    }
+    let results = posted(&mut flat);
+    assert_eq!((senders(&results, true), senders(&results, false)), (vec![], vec![0, 2, 3]));
+    let mut chain = started("chain");
+    let both = posted(&mut chain);
+    assert_eq!((senders(&both, true), senders(&both, false)), (vec![2], vec![0]));
 }
 
 /// A chain in and out again: inner hosts send every segment both ways through one port, 2 s each; by tree order they wait for

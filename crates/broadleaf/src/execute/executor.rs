@@ -70,6 +70,10 @@ pub struct NodeExecutor {
     posted: Vec<u64>,
     slot_posts_left: u32,
     posts_receives: bool,
+    /// Where the ways of an all-reduce are apart: the segments of the way in that have not come yet.
+    inward_left: u64,
+    /// Inputs of the way out whose receives are posted then.
+    outward: Vec<u32>,
 }
 
 impl NodeExecutor {
@@ -103,6 +107,8 @@ impl NodeExecutor {
         let to_send = outgoing.iter().map(|channel| channel.carried).sum();
         let inputs = program.inputs.iter().enumerate();
         let to_receive = inputs.map(|(at, input)| carried(input.tree, program.input_blocks.get(at))).sum();
+        let inward = program.inputs.iter().filter(|input| programs.has_ways_apart() && input.is_inward);
+        let inward_left = inward.map(|input| carried(input.tree, None)).sum();
         let order = match &plan.period {
             Some(period) => SendOrder::Slots(slot_order(period, &program, &segments)),
             None => SendOrder::Trees(TreeOrder::default()),
@@ -131,6 +137,8 @@ impl NodeExecutor {
             posted: vec![0; inputs],
             slot_posts_left: 0,
             posts_receives: false,
+            inward_left,
+            outward: Vec::new(),
         };
         for output in executor.fed[inputs].clone() {
             let channel = &mut executor.outgoing[output as usize];
@@ -170,7 +178,10 @@ impl NodeExecutor {
             let inputs = self.program.inputs.iter().enumerate();
             // Segments that are only relayed have no slot.
             let queued = inputs.filter(|(_, input)| !by_slot || input.target != self.program.node);
-            self.postings.extend(queued.map(|(at, _)| at as u32));
+            let (now, later): (Vec<_>, Vec<_>) =
+                queued.partition(|(_, input)| self.inward_left == 0 || input.is_inward);
+            self.postings.extend(now.iter().map(|&(at, _)| at as u32));
+            self.outward.extend(later.iter().map(|&(at, _)| at as u32));
         }
     }
 
@@ -207,6 +218,12 @@ impl NodeExecutor {
         let input = self.program.input(from, tag);
         self.to_receive -= 1;
         self.received[input] += 1;
+        if self.inward_left > 0 && self.program.inputs[input].is_inward {
+            self.inward_left -= 1;
+            if self.inward_left == 0 {
+                self.postings.extend(self.outward.drain(..));
+            }
+        }
         let relayed = self.program.inputs[input].target != self.program.node;
         let by_slot = self.receives_in_order();
         if self.posts_receives && (relayed || !by_slot) {

@@ -36,6 +36,11 @@ pub(crate) fn flows<'a>(collective: Collective, trees: &'a [Tree], inward: &'a [
     flows
 }
 
+/// Whether no host passes on what it receives, in any tree; `root` is that of trees without their own.
+pub(crate) fn are_direct(root: NodeId, trees: &[Tree], inward: &[Tree]) -> bool {
+    trees.iter().chain(inward).all(|tree| tree.serves_leaves(tree.root.unwrap_or(root)))
+}
+
 impl Period {
     /// Whether a slot carries data towards the root. In an all-reduce the positions count twice: on the way in, and,
     /// after all those, on the way out.

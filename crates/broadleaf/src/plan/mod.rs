@@ -32,7 +32,7 @@ pub(crate) use blocks::{block_bytes, segment_bytes_of};
 pub use cluster_trees::{Cluster, ClusterTrees, Entry, Inside};
 pub use collective::{Collective, Direction};
 pub use error::PlanError;
-pub(crate) use flow::{flows, Flow};
+pub(crate) use flow::{are_direct, flows, Flow};
 pub use node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 pub(crate) use pattern::MOST_FOLLOWING;
 pub use pattern::{Expanded, Pattern, Regular, MOST_AHEAD};
@@ -290,8 +290,7 @@ impl Plan {
 
     /// Whether no host passes on what it receives, in any tree, and none waits for a turn.
     pub fn is_direct(&self) -> bool {
-        let is_flat = |tree: &Tree| tree.serves_leaves(self.root_of(tree));
-        self.period.is_none() && self.trees.iter().chain(&self.inward[..]).all(is_flat)
+        self.period.is_none() && are_direct(self.root, &self.trees, &self.inward)
     }
 
     /// The length of a block of each host, bytes: an all-gather's or reduce-scatter's, and the part of an all-reduce that one

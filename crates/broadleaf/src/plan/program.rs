@@ -30,6 +30,7 @@ pub struct Programs {
     host_index: Vec<u32>,
     /// By tree, for a scatter or a gather.
     subtrees: Vec<Subtrees>,
+    has_ways_apart: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +111,7 @@ impl Programs {
                 slots_of[slot.to.index()].1.push(index as u32);
             }
         }
+        let has_ways_apart = plan.is_direct_both_ways();
         Programs {
             transfers,
             segments: Arc::new(segments),
@@ -120,6 +122,7 @@ impl Programs {
             is_host,
             host_index,
             subtrees,
+            has_ways_apart,
         }
     }
 
@@ -145,6 +148,15 @@ impl Programs {
     /// segment. Receivers then take messages in the order of arrival; sends keep their order.
     pub fn receives_in_order(&self) -> bool {
         self.transfers.period.is_some() && self.relays.is_empty()
+    }
+
+    /// Whether a host takes results only when it has taken all contributions: in an all-reduce in which no host passes
+    /// anything on.
+    ///
+    /// Hosts end the way in at different times. Results on their way to a host that still waits for contributions would
+    /// share its port with them, so the last host would begin its way out later.
+    pub fn has_ways_apart(&self) -> bool {
+        self.has_ways_apart
     }
 
     /// The segments of the plan's trees.

@@ -1,6 +1,6 @@
 //! The part of a plan that is carried out: the edge and the order of each segment, without the platform's names.
 
-use super::{flows, Collective, Flow, Period, Plan, Protocol, Trees};
+use super::{are_direct, flows, Collective, Direction, Flow, Period, Plan, Protocol, Trees};
 use crate::platform::NodeId;
 use std::sync::Arc;
 
@@ -58,6 +58,13 @@ impl Transfers {
     /// The trees, each with the direction of its data.
     pub(crate) fn flows(&self) -> Vec<Flow<'_>> {
         flows(self.collective, &self.trees, &self.inward)
+    }
+
+    /// Whether this is an all-reduce in which no host passes on what it receives, and none waits for a turn.
+    pub(super) fn is_direct_both_ways(&self) -> bool {
+        self.collective.direction() == Direction::Both
+            && self.period.is_none()
+            && are_direct(self.root, &self.trees, &self.inward)
     }
 
     /// Whether each link has a queue of its own: a period fixes the order, so it leaves none to pass over.
