@@ -179,6 +179,60 @@ def test_four_hosts_of_each_switch_stand_for_fifty(
             assert ours_s == pytest.approx(expected_s, rel=0.02), (source, target, size)
 
 
+def five_sites(shares_accesses: bool) -> bl.Platform:
+    """Three hosts each. A site shares one access each way, or each two sites have a pipe of that rate."""
+    sites = [[f"s{site}-{host}" for host in range(3)] for site in range(5)]
+    out = {f"out{site}": (30 + 8 * site) * 1e6 for site in range(5)}
+    into = {f"in{site}": (34 + 8 * site) * 1e6 for site in range(5)}
+    pairs = list(permutations(range(5), 2))
+    own = {f"{a}-{b}": min(out[f"out{a}"], into[f"in{b}"]) for a, b in pairs}
+    bridges = [
+        {
+            "from_cluster": f"S{a}",
+            "to_cluster": f"S{b}",
+            "link": {
+                "latency_s": 2e-3 + 0.8e-3 * (a + b),
+                "bandwidth_bytes_per_s": 125e6,
+                "uses": [f"out{a}", f"in{b}"] if shares_accesses else [f"{a}-{b}"],
+            },
+        }
+        for a, b in pairs
+    ]
+    return bl.Platform.from_dict(
+        {
+            "format": "broadleaf-platform/1",
+            "name": "five-sites",
+            "port_model": "one-port",
+            "nodes": [{"id": host, "cluster": f"S{site}"} for site in range(5) for host in sites[site]],
+            "shared": [
+                {"id": name, "bandwidth_bytes_per_s": rate}
+                for name, rate in ((out | into) if shares_accesses else own).items()
+            ],
+            "meshes": [
+                {"nodes": hosts, "link": {"latency_s": 50e-6, "bandwidth_bytes_per_s": 125e6}}
+                for hosts in sites
+            ],
+            "bridges": bridges,
+        }
+    )
+
+
+@pytest.mark.parametrize("shares_accesses", [True, False])
+def test_a_site_has_an_access_only_where_all_its_ways_share_one(
+    probe: Path, tmp_path: Path, shares_accesses: bool
+) -> None:
+    """Pairs alone, and pairs of sites, are as fast with either."""
+    truth = five_sites(shares_accesses)
+    found = measured(probe, truth, list(truth.nodes), tmp_path, budget_s=150)
+    pipes = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in found.to_dict()["shared"]}
+    true = {pipe["id"]: pipe["bandwidth_bytes_per_s"] for pipe in truth.to_dict()["shared"]}
+    if shares_accesses:
+        expected = {f"c{site}-{way}": true[f"{way}{site}"] for site in range(5) for way in ("out", "in")}
+    else:
+        expected = {f"c{a}-to-c{b}": true[f"{a}-{b}"] for a, b in permutations(range(5), 2)}
+    assert pipes == {name: pytest.approx(rate, rel=0.03) for name, rate in expected.items()}
+
+
 def written(body: str, folder: Path) -> Path:
     """A platform in SimGrid's own words."""
     path = folder / "platform.xml"

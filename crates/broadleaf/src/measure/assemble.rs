@@ -67,12 +67,12 @@ fn build(known: &Findings, draft: Option<&Platform>) -> Result<Platform, Fault> 
         let id = ids[node.index()].clone();
         builder.add_node(Node { id, cluster, host, out_bytes_per_s, in_bytes_per_s, ..Node::default() })?;
     }
-    let mut shared: HashMap<BottleneckPlace, SharedId> = HashMap::new();
+    let mut shared = Vec::new();
     for bottleneck in &known.bottlenecks {
         let id = builder
             .add_shared(bottleneck_name(known, &bottleneck.place), six_digits(bottleneck.bytes_per_s))?;
         builder.shared_spread(id, six_digits(bottleneck.spread));
-        shared.insert(bottleneck.place.clone(), id);
+        shared.push((bottleneck.place.clone(), id));
     }
     for cluster_pair in known.cluster_pairs() {
         add_cluster_pair(known, cluster_pair, &shared, &mut builder)?;
@@ -84,7 +84,7 @@ fn build(known: &Findings, draft: Option<&Platform>) -> Result<Platform, Fault> 
 fn add_cluster_pair(
     known: &Findings,
     cluster_pair @ (from, to): ClusterPair,
-    shared: &HashMap<BottleneckPlace, SharedId>,
+    shared: &[(BottleneckPlace, SharedId)],
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
     if known.pairs_of(cluster_pair).next().is_none() {
@@ -135,7 +135,7 @@ fn add_meshes(
     known: &Findings,
     cluster: usize,
     table: &PairTable,
-    shared: &HashMap<BottleneckPlace, SharedId>,
+    shared: &[(BottleneckPlace, SharedId)],
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
     let members = &known.clusters[cluster];
@@ -153,9 +153,10 @@ fn add_meshes(
     }
     add_mesh(&nodes)?;
     if elsewhere.is_some() {
-        for host in known.hosts.members() {
-            let here: Vec<NodeId> = host.iter().copied().filter(|node| members.contains(node)).collect();
-            if here.len() > 1 && shared.contains_key(&BottleneckPlace::InsideHost(known.hosts.of(here[0]))) {
+        for (host, nodes) in known.hosts.members().iter().enumerate() {
+            let here: Vec<NodeId> = nodes.iter().copied().filter(|node| members.contains(node)).collect();
+            let is_limited = shared.iter().any(|(place, _)| *place == BottleneckPlace::InsideHost(host));
+            if here.len() > 1 && is_limited {
                 add_mesh(&here)?;
             }
         }
@@ -213,7 +214,7 @@ fn own_links(
 fn add_links(
     known: &Findings,
     links: BTreeMap<NodePair, (OwnLink, PairTable)>,
-    shared: &HashMap<BottleneckPlace, SharedId>,
+    shared: &[(BottleneckPlace, SharedId)],
     builder: &mut PlatformBuilder,
 ) -> Result<(), Fault> {
     let mut classes = HashMap::new();
@@ -251,22 +252,8 @@ fn nearest_table(
 }
 
 /// The bottlenecks that a pair's transfers go through.
-fn uses(
-    known: &Findings,
-    (from, to): NodePair,
-    shared: &HashMap<BottleneckPlace, SharedId>,
-) -> Vec<SharedId> {
-    let (a, b) = (known.cluster_of[from.index()], known.cluster_of[to.index()]);
-    let mut places = Vec::new();
-    if known.hosts.same_host(from, to) {
-        places.push(BottleneckPlace::InsideHost(known.hosts.of(from)));
-    }
-    if a == b {
-        places.push(BottleneckPlace::InsideCluster(a));
-    } else {
-        places.extend([BottleneckPlace::OneWay(a, b), BottleneckPlace::BothWays(a.min(b), a.max(b))]);
-    }
-    places.iter().filter_map(|place| shared.get(place).copied()).collect()
+fn uses(known: &Findings, pair: NodePair, shared: &[(BottleneckPlace, SharedId)]) -> Vec<SharedId> {
+    shared.iter().filter(|(place, _)| known.is_on_way(place, pair)).map(|&(_, id)| id).collect()
 }
 
 /// The machine's name if it has one node, else the name and the node's index on it.
@@ -297,5 +284,9 @@ fn bottleneck_name(known: &Findings, place: &BottleneckPlace) -> String {
             format!("inside-{}", known.hosts.name(known.hosts.members()[host][0]))
         }
         BottleneckPlace::InsideCluster(cluster) => format!("inside-{}", cluster_name(cluster)),
+        BottleneckPlace::Access { ref site, is_out } => {
+            let clusters: Vec<String> = site.iter().map(|&cluster| cluster_name(cluster)).collect();
+            format!("{}-{}", clusters.join("+"), if is_out { "out" } else { "in" })
+        }
     }
 }

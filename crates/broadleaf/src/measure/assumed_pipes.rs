@@ -5,8 +5,7 @@
 //! times slower than predicted. The opposite error is small: a plan that enters each group once is about as fast where
 //! pairs share nothing. So sharing is assumed:
 //!
-//! 1. Lowekamp's clusters, of hosts first, then of the clusters found, form groups inside groups. A group counts if all
-//!    latencies out of it are longer, by more than the tolerance, than those inside it.
+//! 1. Latencies form groups of hosts inside groups (`groups`).
 //! 2. The hosts of a group share one pipe to all others and one from them, with the rate of the fastest such pair. Where
 //!    such pipes cannot explain the rates between neighbouring groups, each two of these have a pipe of their own.
 //!
@@ -15,6 +14,7 @@
 //!
 //! Cost: O(n² log n) a level of groups.
 
+use super::groups::{groups, Group};
 use super::lowekamp::clusters;
 use crate::json::Fault;
 use crate::platform::{
@@ -62,12 +62,6 @@ pub fn with_assumed_clusters(platform: &Platform) -> Platform {
     }
 }
 
-/// Hosts that are nearer to each other than to all others.
-struct Group {
-    hosts: Vec<NodeId>,
-    parts: Vec<Group>,
-}
-
 struct Pairs<'a> {
     platform: &'a Platform,
     hosts: Vec<NodeId>,
@@ -96,7 +90,7 @@ impl Pairs<'_> {
 
     /// Whether the groups hold at least half of the hosts.
     fn are_mostly_in(&self, groups: &[Group]) -> bool {
-        let grouped: usize = groups.iter().map(|group| group.hosts.len()).filter(|&hosts| hosts > 1).sum();
+        let grouped: usize = groups.iter().map(|group| group.nodes.len()).filter(|&hosts| hosts > 1).sum();
         grouped > 0 && 2 * grouped >= self.hosts.len()
     }
 
@@ -107,49 +101,9 @@ impl Pairs<'_> {
         found.iter().map(|cluster| cluster.iter().map(|at| self.hosts[at.index()]).collect()).collect()
     }
 
-    fn others(&self, group: &Group) -> Vec<NodeId> {
-        self.hosts.iter().copied().filter(|host| group.hosts.binary_search(host).is_err()).collect()
-    }
-
     /// The outermost groups; a host in none is alone.
     fn groups(&self) -> Vec<Group> {
-        let alone = |&host: &NodeId| Group { hosts: vec![host], parts: Vec::new() };
-        let mut groups: Vec<Group> = self.hosts.iter().map(alone).collect();
-        loop {
-            let shortest_s = |a: NodeId, b: NodeId| {
-                let (here, there) = (&groups[a.index()].hosts, &groups[b.index()].hosts);
-                let pairs = here.iter().flat_map(|&one| there.iter().map(move |&other| (one, other)));
-                pairs.map(|(one, other)| self.latency_s(one, other)).fold(f64::INFINITY, f64::min)
-            };
-            let found = clusters(groups.len(), TOLERANCE, shortest_s);
-            let before = groups.len();
-            let mut old: Vec<Option<Group>> = groups.into_iter().map(Some).collect();
-            groups = Vec::with_capacity(found.len());
-            for members in found {
-                let parts: Vec<Group> =
-                    members.iter().filter_map(|member| old[member.index()].take()).collect();
-                let mut hosts: Vec<NodeId> = parts.iter().flat_map(|part| part.hosts.clone()).collect();
-                hosts.sort_unstable();
-                let joined = Group { hosts, parts };
-                match self.is_apart(&joined) {
-                    true => groups.push(joined),
-                    false => groups.extend(joined.parts),
-                }
-            }
-            if groups.len() == before {
-                return groups;
-            }
-        }
-    }
-
-    /// Whether it has several hosts, not all, and all latencies out of it are longer than those inside.
-    fn is_apart(&self, group: &Group) -> bool {
-        let others = self.others(group);
-        let inside = group.hosts.iter().flat_map(|&a| group.hosts.iter().map(move |&b| (a, b)));
-        let longest_s = inside.filter(|(a, b)| a != b).map(|(a, b)| self.latency_s(a, b)).fold(0.0, f64::max);
-        let mut out = group.hosts.iter().flat_map(|&a| others.iter().map(move |&b| (a, b)));
-        let is_longer = |(a, b)| self.latency_s(a, b) > (1.0 + TOLERANCE) * longest_s;
-        group.parts.len() > 1 && !others.is_empty() && out.all(is_longer)
+        groups(&self.hosts, TOLERANCE, |a, b| self.latency_s(a, b))
     }
 
     /// The platform with pipes, clusters, and one mesh or bridge for pairs of clusters that are all alike.
@@ -227,30 +181,30 @@ struct Pipes {
 impl Pipes {
     /// Those between neighbouring groups, which `within` names, and inside them.
     fn add(&mut self, pairs: &Pairs, groups: &[Group], within: &str) {
-        let others: Vec<Vec<NodeId>> = groups.iter().map(|group| pairs.others(group)).collect();
+        let others: Vec<Vec<NodeId>> = groups.iter().map(|group| group.others(&pairs.hosts)).collect();
         let rates: Vec<[f64; 2]> = groups
             .iter()
             .zip(&others)
-            .map(|(group, others)| [pairs.rate(&group.hosts, others), pairs.rate(others, &group.hosts)])
+            .map(|(group, others)| [pairs.rate(&group.nodes, others), pairs.rate(others, &group.nodes)])
             .collect();
         let between: Vec<(usize, usize)> = (0..groups.len())
             .flat_map(|a| (0..groups.len()).map(move |b| (a, b)))
-            .filter(|&(a, b)| a != b && groups[a].hosts.len() * groups[b].hosts.len() > 1)
+            .filter(|&(a, b)| a != b && groups[a].nodes.len() * groups[b].nodes.len() > 1)
             .collect();
-        let rate = |&(a, b): &(usize, usize)| pairs.rate(&groups[a].hosts, &groups[b].hosts);
+        let rate = |&(a, b): &(usize, usize)| pairs.rate(&groups[a].nodes, &groups[b].nodes);
         let are_explained = between
             .iter()
             .all(|pair| rate(pair) >= (1.0 - SAME_RATE) * rates[pair.0][0].min(rates[pair.1][1]));
         let name = |at: usize| format!("{within}g{at}");
         if are_explained {
-            for (at, group) in groups.iter().enumerate().filter(|(_, group)| group.hosts.len() > 1) {
-                self.add_pipe(format!("{}-out", name(at)), rates[at][0], &group.hosts, &others[at]);
-                self.add_pipe(format!("{}-in", name(at)), rates[at][1], &others[at], &group.hosts);
+            for (at, group) in groups.iter().enumerate().filter(|(_, group)| group.nodes.len() > 1) {
+                self.add_pipe(format!("{}-out", name(at)), rates[at][0], &group.nodes, &others[at]);
+                self.add_pipe(format!("{}-in", name(at)), rates[at][1], &others[at], &group.nodes);
             }
         } else {
             for pair in &between {
                 let id = format!("{}-to-{}", name(pair.0), name(pair.1));
-                self.add_pipe(id, rate(pair), &groups[pair.0].hosts, &groups[pair.1].hosts);
+                self.add_pipe(id, rate(pair), &groups[pair.0].nodes, &groups[pair.1].nodes);
             }
         }
         for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.parts.is_empty()) {

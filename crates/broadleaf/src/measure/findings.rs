@@ -40,6 +40,8 @@ pub enum BottleneckPlace {
     InsideHost(usize),
     /// Among the nodes of a cluster.
     InsideCluster(usize),
+    /// From the clusters of a site to all others, or from all others to them.
+    Access { site: Vec<usize>, is_out: bool },
 }
 
 /// A cluster and another, or the same: all ordered pairs of nodes from one to the other.
@@ -134,6 +136,23 @@ impl Findings {
 
     pub fn cluster_pair_of(&self, (from, to): NodePair) -> ClusterPair {
         (self.cluster_of[from.index()], self.cluster_of[to.index()])
+    }
+
+    /// Whether a pair's transfers go through it.
+    pub fn is_on_way(&self, place: &BottleneckPlace, pair: NodePair) -> bool {
+        let (from, to) = self.cluster_pair_of(pair);
+        match *place {
+            BottleneckPlace::OneWay(a, b) => (from, to) == (a, b),
+            BottleneckPlace::BothWays(a, b) => (from, to) == (a, b) || (from, to) == (b, a),
+            BottleneckPlace::InsideHost(host) => {
+                self.hosts.of(pair.0) == host && self.hosts.of(pair.1) == host
+            }
+            BottleneckPlace::InsideCluster(cluster) => (from, to) == (cluster, cluster),
+            BottleneckPlace::Access { ref site, is_out } => {
+                let (near, far) = if is_out { (from, to) } else { (to, from) };
+                site.contains(&near) && !site.contains(&far)
+            }
+        }
     }
 
     pub fn pairs_of(&self, (from, to): ClusterPair) -> impl Iterator<Item = NodePair> + '_ {

@@ -15,7 +15,7 @@
 //!    between two clusters only one is measured.
 //! 4. `recheck`: impossible values (`doubts`) are measured again, and marked if confirmed.
 //! 5. `bottlenecks`: several pairs at once, between clusters and inside hosts: where the rate per pair falls, they share a
-//!    resource.
+//!    resource. `accesses`: pairs from one site to two others, or from two.
 //!
 //! 6. `ports`: a node sends to several others at once: where that is much faster than one after the other, the platform
 //!    is multi-port.
@@ -52,6 +52,7 @@ mod doubts;
 mod experiment;
 mod findings;
 mod gap_table;
+mod groups;
 mod hosts;
 mod lowekamp;
 mod one_way;

@@ -285,6 +285,8 @@ pub(super) mod ports {
 pub(super) mod bottlenecks {
     /// Share of the time budget past which no further place is tried. Chosen.
     pub const BUDGET_SHARE: f64 = 1.3;
+    /// The same for the accesses of sites, which take one short test each. Chosen.
+    pub const BUDGET_SHARE_OF_ACCESSES: f64 = 1.5;
     /// Concurrent pairs that are tried first. Chosen.
     pub const FIRST_PAIRS: usize = 2;
     /// The most pairs at once: a bottleneck that these cannot saturate is no limit in practice. Chosen.

@@ -4,6 +4,7 @@ use super::fake_network::FakeNetwork;
 use super::{Probe, ProbeSettings};
 use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 
+mod accesses;
 mod artefacts;
 mod company;
 mod doubts;

@@ -5,7 +5,7 @@ use crate::measure::findings::{BottleneckPlace, Findings};
 use crate::measure::hosts::NodePair;
 use crate::measure::settings::bottlenecks::{
     FIRST_PAIRS, MAX_BURSTS, MAX_BYTES, MAX_WINDOW_BYTES, MESSAGE_S, MIN_BURSTS, MIN_BYTES, MIN_SHORT_BURSTS,
-    MIN_WINDOW, RATE_LOSS, RATE_LOSS_OF_DIRECTIONS, ROUND_TRIPS, SHORT_BURST_S, TEST_S,
+    MIN_WINDOW, RATE_LOSS, ROUND_TRIPS, SHORT_BURST_S, TESTS, TEST_S,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -34,6 +34,31 @@ pub struct BottleneckSearch {
     pub in_company: bool,
     /// Whether none may.
     pub alone_only: bool,
+    /// The pipes found before that may be one.
+    pub two: Option<TwoPipes>,
+}
+
+/// Two known pipes that may share a bottleneck; bytes/s.
+#[derive(Clone, Copy, Debug)]
+pub struct TwoPipes {
+    /// The total rate of the pairs that are tried, with one pipe at a time.
+    pub apart: f64,
+    /// The faster pipe's.
+    pub fastest: f64,
+    /// The total rate of both at once, with the waits for answers.
+    pub carried: f64,
+    /// They share one if together they lose more than this share of `apart`.
+    pub loss: f64,
+}
+
+impl TwoPipes {
+    /// The bottleneck's total, bytes/s: their rate together, or that of the faster one if it is higher, since half of
+    /// the pairs may not saturate it, or lower by no more than the share that waits have of a burst.
+    fn shared(&self, total: f64) -> Option<f64> {
+        let is_known = self.carried < (1.0 + 1.0 / ROUND_TRIPS) * self.fastest;
+        let bottleneck = if is_known { self.fastest } else { self.carried };
+        (total < (1.0 - self.loss) * self.apart).then_some(bottleneck)
+    }
 }
 
 impl BottleneckSearch {
@@ -43,52 +68,35 @@ impl BottleneckSearch {
         BottleneckSearch {
             place,
             tests: VecDeque::from([(Purpose::FirstAlone, vec![first]), (Purpose::Together, several)]),
-            trial: trial(known, first, MESSAGE_S),
+            trial: trial(known, first, MESSAGE_S, false),
             pairs,
             alone: Vec::new(),
             together: BTreeMap::new(),
             spread: 0.0,
             in_company: false,
             alone_only: false,
+            two: None,
         }
     }
 
-    /// Both directions at once, with a number of pairs each; `carried` is the pairs' total rate with one direction at a
-    /// time, and `bottleneck` that of the faster direction, bytes/s.
-    pub fn of_directions(
-        there: &BottleneckSearch,
-        each: usize,
-        (carried, bottleneck): (f64, f64),
+    /// Whether two known pipes share one; `pairs` are of both.
+    pub fn of_two_pipes(
+        place: BottleneckPlace,
+        pairs: Vec<NodePair>,
+        two: TwoPipes,
         known: &Findings,
-    ) -> Option<BottleneckSearch> {
-        let BottleneckPlace::OneWay(a, b) = there.place else { return None };
-        // Other nodes send back, so that no node does both.
-        let back = there.pairs[each..2 * each].iter().map(|&(from, to)| (to, from));
-        let pairs: Vec<NodePair> = there.pairs[..each].iter().copied().chain(back).collect();
+    ) -> BottleneckSearch {
         let tests = VecDeque::from([(Purpose::Together, pairs.clone())]);
-        let search = BottleneckSearch::new(BottleneckPlace::BothWays(a.min(b), a.max(b)), pairs, known);
-        Some(BottleneckSearch { tests, alone: vec![carried, bottleneck], ..search })
+        BottleneckSearch { tests, two: Some(two), ..BottleneckSearch::new(place, pairs, known) }
     }
 
     /// The same search from the start, for which nothing else may run.
     pub fn alone_again(self, known: &Findings) -> BottleneckSearch {
-        let again = match self.place {
-            BottleneckPlace::BothWays(..) => {
-                let tests = VecDeque::from([(Purpose::Together, self.pairs.clone())]);
-                BottleneckSearch { tests, together: BTreeMap::new(), in_company: false, ..self }
-            }
-            _ => BottleneckSearch::new(self.place, self.pairs, known),
+        let again = match self.two {
+            Some(two) => BottleneckSearch::of_two_pipes(self.place, self.pairs, two, known),
+            None => BottleneckSearch::new(self.place, self.pairs, known),
         };
         BottleneckSearch { alone_only: true, ..again }
-    }
-
-    /// The total of the bottleneck that two directions share, bytes/s: their rate together, or that of one of them
-    /// alone if it is higher, since half of the pairs may not saturate it.
-    pub fn conclude_directions(&self) -> Option<f64> {
-        let (&total, carried, bottleneck) = (self.together.values().next()?, self.alone[0], self.alone[1]);
-        let is_shared =
-            total < (carried * bottleneck).sqrt() && total < (1.0 - RATE_LOSS_OF_DIRECTIONS) * carried;
-        is_shared.then_some(total.max(bottleneck))
     }
 
     /// The sum of the first pairs' separate rates, bytes/s; pairs not timed alone count as the first one.
@@ -108,6 +116,10 @@ impl BottleneckSearch {
     /// The bottleneck's total once the tests are done, bytes/s; `None` while more tests are needed (they are
     /// queued) or if there is no bottleneck.
     pub fn conclude(&mut self) -> Option<f64> {
+        if let Some(two) = self.two {
+            let (_, &total) = self.together.last_key_value()?;
+            return two.shared(total);
+        }
         let (&most, _) = self.together.last_key_value()?;
         let Some((&count, &total)) =
             self.together.iter().rev().find(|&(&count, &total)| self.fell(count, total))
@@ -160,14 +172,22 @@ impl BottleneckSearch {
         is_lower(self.alone[0]) || total.is_some_and(|total| !is_certain(total))
     }
 
-    /// The time of one test, seconds.
-    pub fn test_s(&self, known: &Findings) -> f64 {
-        TEST_S.max(f64::from(MIN_BURSTS) * ROUND_TRIPS * known.round_trip_s(self.pairs[0]))
+    /// Whether its bursts are half as long and few. Most sites have no access; one that is found is tried again alone.
+    pub fn is_brief(&self) -> bool {
+        matches!(self.place, BottleneckPlace::Access { .. }) && !self.alone_only
+    }
+
+    /// The time of all its tests, seconds, about.
+    pub fn time_s(&self, known: &Findings) -> f64 {
+        let tests = if self.two.is_some() { 1.0 } else { TESTS };
+        tests * TEST_S.max(f64::from(MIN_BURSTS) * ROUND_TRIPS * known.round_trip_s(self.pairs[0]))
     }
 }
 
-/// A burst long enough for its place in the network, of messages of about `message_s`.
-pub fn trial(known: &Findings, pair: NodePair, message_s: f64) -> Trial {
+/// Bursts long enough for their place in the network, of messages of about `message_s`.
+pub fn trial(known: &Findings, pair: NodePair, message_s: f64, is_brief: bool) -> Trial {
+    let (round_trips, fewest) =
+        if is_brief { (ROUND_TRIPS / 2.0, MIN_BURSTS) } else { (ROUND_TRIPS, MIN_SHORT_BURSTS) };
     let (from, to) = pair;
     // Between clusters the pair has its own table; inside one, any table of the cluster is used.
     let inside = known
@@ -182,9 +202,10 @@ pub fn trial(known: &Findings, pair: NodePair, message_s: f64) -> Trial {
         bytes /= 2;
     }
     let one_s = gap_s(bytes).max(1e-6);
-    let window = (ROUND_TRIPS * known.round_trip_s(pair) / one_s).min(f64::from(u32::MAX)) as u32;
+    let window = (round_trips * known.round_trip_s(pair) / one_s).min(f64::from(u32::MAX)) as u32;
     let window = window.clamp(MIN_WINDOW, (MAX_WINDOW_BYTES / bytes) as u32);
     let burst_s = one_s * f64::from(window);
-    let fewest = if burst_s < SHORT_BURST_S { MIN_SHORT_BURSTS } else { MIN_BURSTS };
-    Trial::Burst { bytes, window, repeats: ((TEST_S / burst_s) as u32).clamp(fewest, MAX_BURSTS) }
+    let fewest = if burst_s < SHORT_BURST_S { fewest } else { MIN_BURSTS };
+    let test_s = if is_brief { 0.0 } else { TEST_S };
+    Trial::Burst { bytes, window, repeats: ((test_s / burst_s) as u32).clamp(fewest, MAX_BURSTS) }
 }

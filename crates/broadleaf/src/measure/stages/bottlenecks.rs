@@ -7,24 +7,30 @@
 //! two, each is first timed alone as well: the others might be slower pairs.
 //!
 //! The two directions between two clusters are two bottlenecks, unless both are found and together carry less than the
-//! sum of the two: then they are one.
+//! sum of the two: then they are one. Pipes from one site to two others may be one in the same way (`accesses`).
 //!
 //! Where there are too many places for one search at a time, tests of several run at once, without a common machine and
 //! without two that leave or enter the same cluster. Other pairs only lower a rate. So a result counts if one pair is as
 //! fast as in its table, and no bottleneck was found or one that a single pair fills; any other search is repeated alone.
 
-use super::bottleneck_search::{trial, BottleneckSearch, Purpose};
+use super::accesses;
+use super::bottleneck_search::{trial, BottleneckSearch, Purpose, TwoPipes};
+use super::pair_rounds::{across, by_host};
 use super::{Clock, Stage};
 use crate::measure::delay_modes::usual;
 use crate::measure::experiment::{Round, Samples, Task};
 use crate::measure::findings::{Bottleneck, BottleneckPlace, Findings};
 use crate::measure::hosts::NodePair;
 use crate::measure::settings::bottlenecks::{
-    BUDGET_SHARE, IN_STEP, MAX_PAIRS, MESSAGE_S, MIN_MESSAGE_S, MIN_SHORT_BURSTS, MIN_WINDOW, TESTS,
+    BUDGET_SHARE, BUDGET_SHARE_OF_ACCESSES, IN_STEP, MAX_PAIRS, MESSAGE_S, MIN_MESSAGE_S, MIN_SHORT_BURSTS,
+    MIN_WINDOW, RATE_LOSS_OF_DIRECTIONS, TESTS,
 };
 use crate::measure::statistics::median;
 use crate::platform::NodeId;
 use std::collections::{HashSet, VecDeque};
+
+/// Kinds of searches before those of the sites' accesses.
+const ACCESSES: usize = 2;
 
 pub struct Bottlenecks {
     /// Those to do.
@@ -34,7 +40,8 @@ pub struct Bottlenecks {
     /// The tests of the round: the index of the search, the purpose, and the number of pairs.
     running: Vec<(usize, Purpose, usize)>,
     found: Vec<(BottleneckSearch, f64)>,
-    directions_tried: bool,
+    /// Kinds of searches begun: of places, directions, accesses of sites, and of their clusters.
+    kinds: usize,
     done: usize,
     total: usize,
 }
@@ -58,7 +65,7 @@ impl Bottlenecks {
         }
         for from in 0..known.clusters.len() {
             for to in (0..known.clusters.len()).filter(|&to| to != from) {
-                add(BottleneckPlace::OneWay(from, to), across(known, from, to));
+                add(BottleneckPlace::OneWay(from, to), across(known, (from, to), &HashSet::new()));
             }
         }
         let total = searches.len();
@@ -67,15 +74,34 @@ impl Bottlenecks {
             active: Vec::new(),
             running: Vec::new(),
             found: Vec::new(),
-            directions_tried: false,
+            kinds: 1,
             done: 0,
             total,
         }
     }
 
+    /// Queues the next kind of searches, which need the results of those before; false without one.
+    fn add_kind(&mut self, known: &Findings) -> bool {
+        let further = match self.kinds {
+            1 => self.directions(known),
+            ACCESSES | 3 => {
+                let sites = accesses::sites(known);
+                let of_several = || sites.iter().filter(|site| site.len() > 1).flatten();
+                let clusters: Vec<Vec<usize>> = of_several().map(|&cluster| vec![cluster]).collect();
+                let parts = if self.kinds == ACCESSES { &sites } else { &clusters };
+                accesses::searches(known, &self.found, &sites, parts)
+            }
+            _ => return false,
+        };
+        self.kinds += 1;
+        self.total += further.len();
+        self.searches.extend(further);
+        true
+    }
+
     /// The searches for bottlenecks that both directions between two clusters share.
-    fn try_directions(&mut self, known: &Findings) {
-        self.directions_tried = true;
+    fn directions(&self, known: &Findings) -> Vec<BottleneckSearch> {
+        let mut searches = Vec::new();
         for (there, total) in &self.found {
             let BottleneckPlace::OneWay(a, b) = there.place else { continue };
             let back = self.found.iter().find(|(back, _)| back.place == BottleneckPlace::OneWay(b, a));
@@ -84,19 +110,26 @@ impl Bottlenecks {
             let is_filled = there.is_filled_by_one(*total) && back.is_filled_by_one(*back_total);
             let each = if is_filled { 1 } else { there.pairs.len() / 2 };
             let carried = |search: &BottleneckSearch, total: f64| total.min(search.apart(each));
-            let sum = carried(there, *total) + carried(back, *back_total);
-            let bottleneck = total.max(*back_total);
-            self.searches.extend(BottleneckSearch::of_directions(there, each, (sum, bottleneck), known));
+            let apart = carried(there, *total) + carried(back, *back_total);
+            let fastest = total.max(*back_total);
+            // They are one or two: the threshold is in the middle.
+            let loss = RATE_LOSS_OF_DIRECTIONS.max(1.0 - (fastest / apart).sqrt());
+            // Other nodes send back, so that no node does both.
+            let back = there.pairs[each..2 * each].iter().map(|&(from, to)| (to, from));
+            let pairs: Vec<NodePair> = there.pairs[..each].iter().copied().chain(back).collect();
+            let two = TwoPipes { apart, fastest, carried: 0.0, loss };
+            searches.push(BottleneckSearch::of_two_pipes(BottleneckPlace::BothWays(a, b), pairs, two, known));
         }
-        self.total += self.searches.len();
+        searches
     }
 
-    /// Takes the next search, or all that may have company where one at a time would exceed `left_s`.
+    /// Takes the next search, or all that may have company where they are brief or one at a time would exceed `left_s`.
     fn start(&mut self, known: &Findings, left_s: f64) {
-        let in_turn_s: f64 = self.searches.iter().map(|search| TESTS * search.test_s(known)).sum();
+        let in_turn_s: f64 = self.searches.iter().map(|search| search.time_s(known)).sum();
         let (alone, together): (Vec<_>, Vec<_>) =
             self.searches.drain(..).partition(|search| search.alone_only);
-        if in_turn_s <= left_s || together.is_empty() {
+        let are_brief = together.iter().any(BottleneckSearch::is_brief);
+        if together.is_empty() || (in_turn_s <= left_s && !are_brief) {
             self.searches.extend(alone.into_iter().chain(together));
             self.active.extend(self.searches.pop_front());
             return;
@@ -121,10 +154,10 @@ impl Bottlenecks {
             }
             busy.extend(used);
             let Some((purpose, pairs)) = search.tests.pop_front() else { continue };
-            if purpose == Purpose::FirstAlone || matches!(search.place, BottleneckPlace::BothWays(..)) {
+            if purpose == Purpose::FirstAlone || search.two.is_some() {
                 let messages = TESTS * f64::from(MIN_SHORT_BURSTS * MIN_WINDOW);
                 let message_s = (slice_s / messages).clamp(MIN_MESSAGE_S, MESSAGE_S);
-                search.trial = trial(known, pairs[0], message_s);
+                search.trial = trial(known, pairs[0], message_s, search.is_brief());
             }
             self.running.push((index, purpose, pairs.len()));
             let trials = vec![search.trial];
@@ -136,10 +169,7 @@ impl Bottlenecks {
     /// Ends the searches under way that need no further test.
     fn end_searches(&mut self, known: &Findings) {
         for mut search in std::mem::take(&mut self.active) {
-            let total = match search.place {
-                BottleneckPlace::BothWays(..) => search.conclude_directions(),
-                _ => search.conclude(),
-            };
+            let total = search.conclude();
             if !search.tests.is_empty() {
                 self.active.push(search);
             } else if search.is_disturbed(total, known) {
@@ -156,20 +186,23 @@ impl Bottlenecks {
         self.searches.len() + self.active.len()
     }
 
+    /// Those found, without the pipes that others stand for.
     fn conclude(&self, known: &mut Findings) {
-        let shared = |found: &[(BottleneckSearch, f64)], a: usize, b: usize| {
-            found.iter().any(|(search, _)| search.place == BottleneckPlace::BothWays(a.min(b), a.max(b)))
+        let is_replaced = |pipe: &(BottleneckSearch, f64)| {
+            let BottleneckPlace::OneWay(a, b) = pipe.0.place else { return false };
+            let both = BottleneckPlace::BothWays(a.min(b), a.max(b));
+            self.found.iter().any(|(search, _)| search.place == both)
+                || accesses::explain(known, &self.found, pipe)
         };
-        for (search, total) in &self.found {
-            if matches!(search.place, BottleneckPlace::OneWay(a, b) if shared(&self.found, a, b)) {
-                continue;
-            }
-            known.bottlenecks.push(Bottleneck {
+        let kept = self.found.iter().filter(|pipe| !is_replaced(pipe));
+        let bottlenecks: Vec<Bottleneck> = kept
+            .map(|(search, total)| Bottleneck {
                 place: search.place.clone(),
                 bytes_per_s: *total,
                 spread: search.spread,
-            });
-        }
+            })
+            .collect();
+        known.bottlenecks.extend(bottlenecks);
     }
 }
 
@@ -195,23 +228,6 @@ fn couples(members: &[NodeId]) -> Vec<NodePair> {
     members.chunks_exact(2).take(MAX_PAIRS).map(|two| (two[0], two[1])).collect()
 }
 
-/// Disjoint pairs from one cluster to another. The first receivers are other nodes than the first senders of the same
-/// cluster, so that two searches can use it at the same time.
-fn across(known: &Findings, from: usize, to: usize) -> Vec<NodePair> {
-    let senders = by_host(known, &known.clusters[from]);
-    let mut receivers = by_host(known, &known.clusters[to]);
-    let half = receivers.len() / 2;
-    receivers.rotate_left(half);
-    senders.into_iter().zip(receivers).take(MAX_PAIRS).collect()
-}
-
-/// The nodes with one of each machine first, then the second ones, and so on.
-fn by_host(known: &Findings, members: &[NodeId]) -> Vec<NodeId> {
-    let mut ordered = members.to_vec();
-    ordered.sort_by_key(|&node| (known.hosts.place(node), node));
-    ordered
-}
-
 impl Stage for Bottlenecks {
     fn name(&self) -> &'static str {
         "pipes"
@@ -223,26 +239,24 @@ impl Stage for Bottlenecks {
 
     fn next(&mut self, known: &mut Findings, clock: Clock) -> Option<Round> {
         loop {
-            if clock.left(BUDGET_SHARE) <= 0.0 {
+            let share = if self.kinds > ACCESSES { BUDGET_SHARE_OF_ACCESSES } else { BUDGET_SHARE };
+            if clock.left(share) <= 0.0 {
                 known.untried_bottlenecks += self.untried();
                 self.searches.clear();
                 self.active.clear();
-                self.directions_tried = true;
+                self.kinds = usize::MAX;
             }
             self.end_searches(known);
-            let slice_s = clock.left(BUDGET_SHARE) / self.untried().max(1) as f64;
+            let slice_s = clock.left(share) / self.untried().max(1) as f64;
             let round = self.tests(known, slice_s);
             if !round.is_empty() {
                 return Some(round);
             }
-            if self.searches.is_empty() {
-                if self.directions_tried {
-                    self.conclude(known);
-                    return None;
-                }
-                self.try_directions(known);
+            if self.searches.is_empty() && !self.add_kind(known) {
+                self.conclude(known);
+                return None;
             }
-            self.start(known, clock.left(BUDGET_SHARE));
+            self.start(known, clock.left(share));
         }
     }
 
@@ -266,13 +280,20 @@ impl Stage for Bottlenecks {
             let busy_s = burst.median - if is_in_step { round_trip_s } else { round_trip_s / 2.0 };
             (task.trials[0].bytes_per_repeat() as f64 / busy_s, burst.spread())
         };
-        let mut measured = round.iter().zip(samples).map(rate);
+        let mut measured = round.iter().zip(samples);
         for &(index, purpose, pairs) in &self.running {
-            let (rates, spreads): (Vec<f64>, Vec<f64>) = measured.by_ref().take(pairs).unzip();
-            let total = rates.iter().sum();
+            let tests: Vec<(&Task, Vec<Samples>)> = measured.by_ref().take(pairs).collect();
             let search = &mut self.active[index];
+            let at_once = match search.place {
+                BottleneckPlace::Access { .. } => Some(accesses::carried(known, &tests)),
+                _ => None,
+            };
+            let (rates, spreads): (Vec<f64>, Vec<f64>) = tests.into_iter().map(rate).unzip();
+            let sum = rates.iter().sum();
+            let [total, carried] = at_once.unwrap_or([sum, sum]);
             match purpose {
                 Purpose::Together => {
+                    search.two.iter_mut().for_each(|two| two.carried = carried);
                     search.together.insert(pairs, total);
                     search.spread = median(&spreads);
                 }

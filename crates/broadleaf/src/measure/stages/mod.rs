@@ -1,6 +1,7 @@
 //! One part of the measurement per file: it requests rounds, takes their samples, and writes its conclusions into the
 //! findings.
 
+mod accesses;
 mod bottleneck_search;
 pub mod bottlenecks;
 pub mod gap_tables;

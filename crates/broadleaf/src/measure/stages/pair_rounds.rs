@@ -2,8 +2,11 @@
 
 use crate::measure::findings::{ClusterPair, Findings};
 use crate::measure::hosts::NodePair;
+use crate::measure::settings::bottlenecks::MAX_PAIRS;
 use crate::measure::settings::screening::{EVERY_PAIR, ROUNDS_OF_LARGE};
 use crate::measure::tournament;
+use crate::platform::NodeId;
+use std::collections::HashSet;
 
 /// Rounds of disjoint ordered pairs. Inside a cluster each pair occurs in both directions, one after the other; between
 /// two clusters every node takes part, and those of the smaller cluster several times.
@@ -63,4 +66,24 @@ pub fn concurrent_groups(
     } else {
         pairs.iter().map(|&pair| vec![pair]).collect()
     }
+}
+
+/// Disjoint pairs from one cluster to another, without the machines that are busy. The first receivers are other nodes
+/// than the first senders of the same cluster, so that two searches can use it at the same time.
+pub fn across(known: &Findings, (from, to): ClusterPair, busy: &HashSet<usize>) -> Vec<NodePair> {
+    let free = |cluster: usize| {
+        let nodes = by_host(known, &known.clusters[cluster]).into_iter();
+        nodes.filter(|&node| !busy.contains(&known.hosts.of(node))).collect::<Vec<NodeId>>()
+    };
+    let (senders, mut receivers) = (free(from), free(to));
+    let half = receivers.len() / 2;
+    receivers.rotate_left(half);
+    senders.into_iter().zip(receivers).take(MAX_PAIRS).collect()
+}
+
+/// The nodes with one of each machine first, then the second ones, and so on.
+pub fn by_host(known: &Findings, members: &[NodeId]) -> Vec<NodeId> {
+    let mut ordered = members.to_vec();
+    ordered.sort_by_key(|&node| (known.hosts.place(node), node));
+    ordered
 }

@@ -3,10 +3,10 @@
 use super::*;
 use std::collections::HashSet;
 
-const CLUSTERS: usize = 8;
+pub const CLUSTERS: usize = 8;
 
 /// Clusters of two hosts, 10 ms from each other; `uses` names the pipes of a bridge.
-fn far_apart(shared: &str, uses: impl Fn(usize, usize) -> String) -> Platform {
+pub fn far_apart(shared: &str, uses: impl Fn(usize, usize) -> String) -> Platform {
     let all = || (0..CLUSTERS).flat_map(|a| (0..CLUSTERS).map(move |b| (a, b))).filter(|(a, b)| a != b);
     let nodes: Vec<String> = (0..CLUSTERS)
         .flat_map(|at| [0, 1].map(|host| format!(r#"{{"id": "n{at}-{host}", "cluster": "C{at}"}}"#)))
@@ -34,7 +34,7 @@ fn far_apart(shared: &str, uses: impl Fn(usize, usize) -> String) -> Platform {
 }
 
 /// The network after a measurement within a budget, and the platform.
-fn in_time(truth: Platform, budget_s: f64) -> (FakeNetwork, Platform) {
+pub fn in_time(truth: Platform, budget_s: f64) -> (FakeNetwork, Platform) {
     let mut network = FakeNetwork::new(truth);
     let settings = ProbeSettings { budget_s: Some(budget_s), ..ProbeSettings::new("far") };
     let mut probe = Probe::new(&network.hosts, settings).unwrap();
