@@ -38,6 +38,19 @@ def test_matrices_and_multi_port_xml_lose_no_time(program: Path, tmp_path: Path)
     assert max(took_s.values()) <= WITHIN * min(took_s.values()), took_s
 
 
+def test_matrices_of_a_fat_tree_lose_no_time(program: Path, tmp_path: Path) -> None:
+    """Its switches have uplinks for more than a pair, which matrices do not show."""
+    network = script(ROOT / "benches/smpi_beds.py").NETWORKS["fat-tree-64"](tmp_path)
+    own = bl.Platform.load(network.platform)
+    bed = Bed(program, program, network.xml, network.hosts)
+    took_s = {}
+    for what in ("own file", "matrices"):
+        platform = own if what == "own file" else script(ROOT / "benches/descriptions.py").matrices(own)
+        platform.save(tmp_path / "described.json")
+        (took_s[what],) = simulated(bed, OURS, 64 << 10, tmp_path / "described.json", 300.0)
+    assert took_s["matrices"] <= WITHIN * took_s["own file"], took_s
+
+
 def test_links_that_name_no_clusters_lose_no_time(program: Path, tmp_path: Path) -> None:
     """Planners between clusters group the hosts by latency where the file does not."""
     network = script(ROOT / "benches/smpi_beds.py").random_grid(20261121, tmp_path)

@@ -2,18 +2,22 @@
 //!
 //! Latency and bandwidth matrices hold what each pair reaches alone. Hosts behind a switch or at a site usually share
 //! the way to all others; a plan that takes each pair for a wire of its own sends over many at once, and is several
-//! times slower than predicted. The opposite error is small: a plan that enters each group once is about as fast where
-//! pairs share nothing. So sharing is assumed:
+//! times slower than predicted. So sharing is assumed:
 //!
 //! 1. Latencies form groups of hosts inside groups (`groups`).
 //! 2. The hosts of a group share one pipe to all others and one from them, with the rate of the fastest such pair. Where
 //!    such pipes cannot explain the rates between neighbouring groups, each two of these have a pipe of their own.
+//! 3. Near groups whose pairs are no slower outside than inside may be limited by their ports only, and their pipe has
+//!    the rate of one to all of its hosts: √n times that of a pair is assumed for n hosts, the middle of both. Farther
+//!    pipes are long-distance lines, of the rate of a pair.
+//! 4. Groups in most of whose ways others lie share wires with those instead (`assumed_wires`).
 //!
 //! Where fewer than half of the hosts are in groups, as among hosts at random distances, groups are chance and nothing
 //! is assumed.
 //!
 //! Cost: O(n² log n) a level of groups.
 
+use super::assumed_wires::Ways;
 use super::groups::{groups, Group};
 use super::lowekamp::clusters;
 use crate::json::Fault;
@@ -30,6 +34,9 @@ const TOLERANCE: f64 = 0.3;
 /// A pipe explains the rate of a pair that is slower than it by less than this share, about the noise of measured
 /// matrices.
 const SAME_RATE: f64 = 0.1;
+
+/// A way is long-distance if it takes this many times as long as those inside a group: an order of magnitude.
+const FAR: f64 = 10.0;
 
 /// Longer than any path; the sum of two is still finite.
 const NO_LINK_S: f64 = f64::MAX / 4.0;
@@ -51,10 +58,12 @@ pub fn with_assumed_pipes(platform: &Platform) -> Result<Platform, Fault> {
     pairs.with(&pipes)
 }
 
-/// The platform with Lowekamp's clusters where it names none, every link is given by itself, and it has such groups of
-/// hosts; else the same platform.
+/// The platform with Lowekamp's clusters where it names none, or the same one for all hosts, every link is given by
+/// itself, and it has such groups of hosts; else the same platform.
 pub fn with_assumed_clusters(platform: &Platform) -> Platform {
-    let is_plain = platform.clusters().is_empty() && platform.meshes().is_empty();
+    let mut named = platform.hosts().map(|host| platform.node(host).cluster);
+    let first = named.next().flatten();
+    let is_plain = named.all(|cluster| cluster == first) && platform.meshes().is_empty();
     let pairs = Pairs { platform, hosts: platform.hosts().collect() };
     match is_plain && pairs.are_mostly_in(&pairs.groups()) {
         true => platform.with_clusters(pairs.clusters()),
@@ -72,10 +81,13 @@ impl Pairs<'_> {
         self.platform.link(from, to).map(|class| self.platform.class(class))
     }
 
+    fn one_way_s(&self, from: NodeId, to: NodeId) -> f64 {
+        self.class(from, to).map_or(NO_LINK_S, |class| class.latency_s)
+    }
+
     /// The mean of both directions.
     fn latency_s(&self, a: NodeId, b: NodeId) -> f64 {
-        let one_way_s = |from, to| self.class(from, to).map_or(NO_LINK_S, |class| class.latency_s);
-        (one_way_s(a, b) + one_way_s(b, a)) / 2.0
+        (self.one_way_s(a, b) + self.one_way_s(b, a)) / 2.0
     }
 
     /// The rate of the fastest pair.
@@ -104,6 +116,26 @@ impl Pairs<'_> {
     /// The outermost groups; a host in none is alone.
     fn groups(&self) -> Vec<Group> {
         groups(&self.hosts, TOLERANCE, |a, b| self.latency_s(a, b))
+    }
+
+    /// The rate of the pipe between a group and all others, whose fastest pair has the rate given.
+    fn pipe_rate(&self, group: &Group, others: &[NodeId], pair_rate: f64) -> f64 {
+        let inside = group.nodes.iter().flat_map(|&a| group.nodes.iter().map(move |&b| (a, b)));
+        let longest_s = inside.filter(|(a, b)| a != b).map(|(a, b)| self.latency_s(a, b)).fold(0.0, f64::max);
+        let mut out = group.nodes.iter().flat_map(|&a| others.iter().map(move |&b| (a, b)));
+        let is_near = out.any(|(a, b)| self.latency_s(a, b) < FAR * longest_s);
+        let is_narrow = pair_rate < (1.0 - SAME_RATE) * self.rate(&group.nodes, &group.nodes);
+        match is_near && !is_narrow {
+            true => pair_rate * (group.nodes.len().min(others.len()) as f64).sqrt(),
+            false => pair_rate,
+        }
+    }
+
+    /// Whether no way is faster than its wires.
+    fn are_explained(&self, groups: &[Group], ways: &Ways) -> bool {
+        let rate = |(from, to): (usize, usize)| self.rate(&groups[from].nodes, &groups[to].nodes);
+        let slowest = |way| ways.wires(way).into_iter().map(rate).fold(f64::INFINITY, f64::min);
+        ways.all().all(|way| (1.0 - SAME_RATE) * rate(way) <= slowest(way))
     }
 
     /// The platform with pipes, clusters, and one mesh or bridge for pairs of clusters that are all alike.
@@ -161,8 +193,7 @@ impl Pairs<'_> {
     /// The platform's own, and what is assumed.
     fn provenance(&self, pipes: &Pipes) -> Value {
         let assumed = format!(
-            "{} shared pipes: hosts nearer to each other than to all others share their way there, at the rate of the \
-             fastest pair",
+            "{} shared pipes: hosts nearer to each other than to all others share their way there",
             pipes.rates.len()
         );
         let mut provenance = self.platform.provenance().cloned().unwrap_or_else(|| json!({}));
@@ -181,6 +212,33 @@ struct Pipes {
 impl Pipes {
     /// Those between neighbouring groups, which `within` names, and inside them.
     fn add(&mut self, pairs: &Pairs, groups: &[Group], within: &str) {
+        let name = |at: usize| format!("{within}g{at}");
+        let ways = Ways::of(groups, |a, b| pairs.one_way_s(a, b));
+        match ways.filter(|ways| pairs.are_explained(groups, ways)) {
+            Some(ways) => self.add_wires(pairs, groups, &ways, name),
+            None => self.add_around(pairs, groups, name),
+        }
+        for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.parts.is_empty()) {
+            self.add(pairs, &group.parts, &format!("{}.", name(at)));
+        }
+    }
+
+    fn add_wires(&mut self, pairs: &Pairs, groups: &[Group], ways: &Ways, name: impl Fn(usize) -> String) {
+        let mut wires = HashMap::new();
+        for (from, to) in ways.all() {
+            let (here, there) = (&groups[from].nodes, &groups[to].nodes);
+            for wire @ (near, far) in ways.wires((from, to)) {
+                let pipe = *wires.entry(wire).or_insert_with(|| {
+                    let rate = pairs.rate(&groups[near].nodes, &groups[far].nodes);
+                    self.new_pipe(format!("{}-to-{}", name(near), name(far)), rate)
+                });
+                self.share(pipe, here, there);
+            }
+        }
+    }
+
+    /// One pipe out of each group and one into it, or one for each two groups where those explain less.
+    fn add_around(&mut self, pairs: &Pairs, groups: &[Group], name: impl Fn(usize) -> String) {
         let others: Vec<Vec<NodeId>> = groups.iter().map(|group| group.others(&pairs.hosts)).collect();
         let rates: Vec<[f64; 2]> = groups
             .iter()
@@ -195,11 +253,11 @@ impl Pipes {
         let are_explained = between
             .iter()
             .all(|pair| rate(pair) >= (1.0 - SAME_RATE) * rates[pair.0][0].min(rates[pair.1][1]));
-        let name = |at: usize| format!("{within}g{at}");
         if are_explained {
             for (at, group) in groups.iter().enumerate().filter(|(_, group)| group.nodes.len() > 1) {
-                self.add_pipe(format!("{}-out", name(at)), rates[at][0], &group.nodes, &others[at]);
-                self.add_pipe(format!("{}-in", name(at)), rates[at][1], &others[at], &group.nodes);
+                let [out, into] = rates[at].map(|rate| pairs.pipe_rate(group, &others[at], rate));
+                self.add_pipe(format!("{}-out", name(at)), out, &group.nodes, &others[at]);
+                self.add_pipe(format!("{}-in", name(at)), into, &others[at], &group.nodes);
             }
         } else {
             for pair in &between {
@@ -207,95 +265,24 @@ impl Pipes {
                 self.add_pipe(id, rate(pair), &groups[pair.0].nodes, &groups[pair.1].nodes);
             }
         }
-        for (at, group) in groups.iter().enumerate().filter(|(_, group)| !group.parts.is_empty()) {
-            self.add(pairs, &group.parts, &format!("{}.", name(at)));
-        }
     }
 
     /// None where no pair has a link.
     fn add_pipe(&mut self, id: String, rate: f64, from: &[NodeId], to: &[NodeId]) {
-        if rate <= 0.0 {
-            return;
+        if rate > 0.0 {
+            let pipe = self.new_pipe(id, rate);
+            self.share(pipe, from, to);
         }
-        let pipe = SharedId(self.rates.len() as u32);
+    }
+
+    fn new_pipe(&mut self, id: String, rate: f64) -> SharedId {
         self.rates.push((id, rate));
+        SharedId(self.rates.len() as u32 - 1)
+    }
+
+    fn share(&mut self, pipe: SharedId, from: &[NodeId], to: &[NodeId]) {
         for pair in from.iter().flat_map(|&a| to.iter().map(move |&b| (a, b))) {
             self.uses.entry(pair).or_default().push(pipe);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::platform::Matrices;
-
-    /// Hosts by site and switch: 20 µs behind one switch, 100 µs in a site, 5 ms between sites.
-    fn platform(places: &[(u32, u32)], rate: impl Fn(usize, usize) -> f64) -> Platform {
-        let latency_s = |a: (u32, u32), b: (u32, u32)| match (a.0 == b.0, a == b) {
-            (true, true) => 20e-6,
-            (true, false) => 100e-6,
-            (false, _) => 5e-3,
-        };
-        let count = places.len();
-        let square = |value: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<Option<f64>>> {
-            (0..count).map(|a| (0..count).map(|b| Some(value(a, b))).collect()).collect()
-        };
-        let ids = (0..count).map(|at| format!("n{at}")).collect();
-        let latency_s = square(&|a, b| latency_s(places[a], places[b]));
-        let matrices = Matrices::new(ids, &latency_s, &square(&rate)).unwrap();
-        Platform::from_matrices("m", PortModel::OnePort, &matrices).unwrap()
-    }
-
-    fn rates(found: &Platform) -> HashMap<String, f64> {
-        found.shared().iter().map(|pipe| (pipe.id.clone(), pipe.bandwidth_bytes_per_s)).collect()
-    }
-
-    /// The names of the pipes from one host to another.
-    fn uses(found: &Platform, from: u32, to: u32) -> Vec<&str> {
-        let class = found.class(found.link(NodeId(from), NodeId(to)).unwrap());
-        class.uses.iter().map(|pipe| found.shared()[pipe.index()].id.as_str()).collect()
-    }
-
-    #[test]
-    fn sites_share_their_access_and_switches_their_uplink() {
-        let places = [(0, 0), (0, 0), (0, 1), (0, 1), (1, 2), (1, 2), (2, 3), (2, 3)];
-        let rate = |a: usize, b: usize| if places[a].0 == places[b].0 { 12e6 } else { 5e6 };
-        let found = with_assumed_pipes(&platform(&places, rate)).unwrap();
-        let rates = rates(&found);
-        assert_eq!((rates["g0-out"], rates["g0.g1-in"]), (5e6, 12e6));
-        assert_eq!(rates.len(), 2 * 3 + 2 * 2, "three sites, two switches in one of them");
-        assert_eq!(uses(&found, 0, 1), [""; 0]);
-        assert_eq!(uses(&found, 0, 2), ["g0.g0-out", "g0.g1-in"]);
-        assert_eq!(uses(&found, 3, 5), ["g0-out", "g1-in", "g0.g1-out"]);
-    }
-
-    #[test]
-    fn rates_that_no_access_explains_belong_to_pairs_of_sites() {
-        let places = [(0, 0), (0, 0), (1, 1), (1, 1), (2, 2), (2, 2)];
-        // The slowest of three pairs of sites has two ends that are faster elsewhere.
-        let rate = |a: usize, b: usize| [12e6, 1e6, 2e6, 3e6][(places[a].0 ^ places[b].0) as usize];
-        let found = with_assumed_pipes(&platform(&places, rate)).unwrap();
-        let rates = rates(&found);
-        assert_eq!((rates.len(), rates["g2-to-g1"]), (6, 3e6));
-        assert_eq!(uses(&found, 1, 2), ["g0-to-g1"]);
-    }
-
-    #[test]
-    fn clusters_of_equal_pairs_are_one_mesh_each() {
-        let places = [(0, 0), (1, 1), (0, 0), (1, 1)];
-        let found = with_assumed_pipes(&platform(&places, |_, _| 1e6)).unwrap();
-        assert_eq!((found.explicit_links().len(), found.meshes().len(), found.bridges().len()), (0, 2, 2));
-        assert!(found.provenance().unwrap()["assumed"].as_str().unwrap().starts_with("4 shared pipes"));
-    }
-
-    #[test]
-    fn nothing_is_assumed_of_one_switch_or_of_chance_pairs() {
-        let one_switch = platform(&[(0, 0); 4], |_, _| 1e6);
-        assert_eq!(with_assumed_pipes(&one_switch).unwrap().digest(), one_switch.digest());
-        let mut places: Vec<(u32, u32)> = (0..10).map(|at| (at, at)).collect();
-        places.push((0, 0));
-        let scattered = platform(&places, |_, _| 1e6);
-        assert_eq!(with_assumed_pipes(&scattered).unwrap().digest(), scattered.digest());
     }
 }

@@ -23,7 +23,8 @@
 //! Stages 2, 3 and 5 measure pairs of many clusters at the same time where one at a time would take longer than their
 //! share of the time (`pair_rounds`), and what company may have changed again alone.
 //!
-//! Of a network known by matrices only, `assumed_pipes` recovers clusters and shared pipes.
+//! Of a network known by matrices only, `assumed_pipes` recovers clusters and shared pipes, and `assumed_wires` those
+//! between switches.
 //!
 //! `assemble` makes nodes, meshes, bridges, links and shared resources from the findings.
 //!
@@ -47,6 +48,7 @@
 
 mod assemble;
 mod assumed_pipes;
+mod assumed_wires;
 mod delay_modes;
 mod doubts;
 mod experiment;

@@ -6,6 +6,7 @@ use crate::platform::{GapTable, LinkClass, NodeId, Platform, TransferTime};
 
 mod accesses;
 mod artefacts;
+mod assumed_pipes;
 mod company;
 mod doubts;
 mod pairs;
