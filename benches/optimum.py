@@ -19,7 +19,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -296,37 +295,12 @@ def far(network: bl.Platform) -> bl.Platform:
     return bl.Platform.from_dict(document)
 
 
-def equal_segments_s(network: bl.Platform, message_bytes: int) -> float:
-    """No plan whose segments are equal, and travel one by one, is faster: for each range of sizes by the
-    prices of the longest, with which ports pay the fewest start-ups, and a port's first segment no earlier
-    than the shortest can be there."""
-    root = network.hosts[0]
-    hops = {root: 0}
-    queue = [root]
-    for node in queue:
-        for other in network.successors(node):
-            if other not in hops:
-                hops[other] = hops[node] + 1
-                queue.append(other)
-    least_s = float("inf")
-    for longest, shortest in pairwise(-(-message_bytes // round(1.1**power)) for power in range(80)):
-        optimum = bl.optimum(network, root, longest)
-        quickest_s = min(
-            network.transfer_s(node, other, shortest) for node in hops for other in network.successors(node)
-        )
-        waits_s = 0.0
-        for port, price in optimum.prices.items():
-            way, node = port.split(" ", 1)
-            before = hops[node] if way == "out" else max(hops[node] - 1, 0)
-            # The last segment is everywhere a latency after the port's last transfer at the earliest.
-            waits_s += price * (before * (FAR[0] + quickest_s) + FAR[0])
-        least_s = min(least_s, message_bytes / optimum.upper_bound_bytes_per_s + waits_s)
-    return least_s
-
-
 def startup(seed: int) -> list[dict[str, Any]]:
     """Makespans where segments have a latency and a start-up, as times the bound of every plan: what is
     planned, what equal segments permit, and the parts of the difference."""
+    sys.path.insert(0, str(ROOT / "tests" / "python"))
+    from equal_segments import equal_segments_s
+
     message = 256 << 20
     parts: dict[str, list[float]] = {name: [] for name in STARTUP}
     for at, density in enumerate(2 * (0.08, 0.12, 0.2, 0.3, 0.5)):
@@ -388,7 +362,9 @@ FIGURES: dict[str, Callable[[int], list[dict[str, Any]]]] = {
 def child(*arguments: object) -> list[dict[str, Any]]:
     """A figure in a separate process, since memory is the peak of a whole process."""
     command = [sys.executable, __file__, *map(str, arguments)]
-    rows: list[dict[str, Any]] = json.loads(subprocess.check_output(command, text=True))
+    # HiGHS prints its name first.
+    last = subprocess.check_output(command, text=True).splitlines()[-1]
+    rows: list[dict[str, Any]] = json.loads(last)
     return rows
 
 

@@ -13,6 +13,7 @@ import networkx as nx
 import broadleaf as bl
 
 Edge = tuple[str, str]
+INFINITE = highspy.kHighsInf
 
 
 class Program:
@@ -28,9 +29,13 @@ class Program:
         self.rate = self.variable(1.0)
 
     def variable(self, gain: float = 0.0) -> int:
-        self.highs.addCol(gain, 0.0, highspy.kHighsInf, 0, [], [])
+        self.highs.addCol(gain, 0.0, INFINITE, 0, [], [])
         self.count += 1
         return self.count - 1
+
+    def free(self, variable: int) -> None:
+        """Lets a variable be negative."""
+        self.highs.changeColBounds(variable, -INFINITE, INFINITE)
 
     def row(self, low: float, high: float, terms: Iterable[tuple[int, float]]) -> None:
         summed: dict[int, float] = {}
@@ -39,7 +44,7 @@ class Program:
         self.highs.addRow(low, high, len(summed), list(summed), list(summed.values()))
 
     def at_most_one(self, terms: Iterable[tuple[int, float]]) -> None:
-        self.row(-highspy.kHighsInf, 1.0, terms)
+        self.row(-INFINITE, 1.0, terms)
 
     def equal(self, terms: Iterable[tuple[int, float]]) -> None:
         self.row(0.0, 0.0, terms)
@@ -106,7 +111,7 @@ def printed_program(platform: bl.Platform, root: str, segment_bytes: int) -> flo
                 program.equal(into + [(x[edge], -1.0) for edge in x if edge[0] == node])
         # (d) n_uv = max_w x_uv^w: at least each of them, and nothing is gained by more.
         for edge in x:
-            program.row(-highspy.kHighsInf, 0.0, [(x[edge], 1.0), (n[edge], -1.0)])
+            program.row(-INFINITE, 0.0, [(x[edge], 1.0), (n[edge], -1.0)])
     add_ports(program, platform, times, n)
     return program.solve()[program.rate] / unit_s
 
@@ -121,7 +126,7 @@ def cut_program(platform: bl.Platform, root: str, segment_bytes: int) -> float:
     while cuts:
         for behind in cuts:
             crossing = [(n[e], -1.0) for e in times if e[0] not in behind and e[1] in behind]
-            program.row(-highspy.kHighsInf, 0.0, [*crossing, (program.rate, 1.0)])
+            program.row(-INFINITE, 0.0, [*crossing, (program.rate, 1.0)])
         values = program.solve()
         rate = values[program.rate]
         graph: nx.DiGraph[str] = nx.DiGraph()
@@ -172,7 +177,7 @@ def allgather_program(platform: bl.Platform, segment_bytes: int) -> float:
                     into = [(x[edge], 1.0) for edge in x if edge[1] == node]
                     program.equal(into + [(x[edge], -1.0) for edge in x if edge[0] == node])
             for edge in x:
-                program.row(-highspy.kHighsInf, 0.0, [(x[edge], 1.0), (own[edge], -1.0)])
+                program.row(-INFINITE, 0.0, [(x[edge], 1.0), (own[edge], -1.0)])
     for edge in times:
         program.equal([(n[edge], -1.0), *((own[edge], 1.0) for own in of_roots.values())])
     add_ports(program, platform, times, n)
