@@ -7,6 +7,9 @@ use broadleaf::plan::{Direction, NodeProgram, OutChannel, Programs, Transfers};
 use broadleaf::platform::NodeId;
 use std::sync::Arc;
 
+/// Receives of a timetable in simulated time beyond those in flight; chosen.
+const EARLY_RECEIVES: u32 = 4;
+
 /// One rank's part in a plan; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Part {
@@ -62,15 +65,27 @@ impl Part {
             .fold((1, 1), |(messages, feeds), edge| (edge.window.max(messages), edge.feeds.max(feeds)));
         // Where two messages keep the link busy, one at a time leaves it idle for less than half of the time.
         let last_alone = !self.program.is_root && messages == 2 && !smpi::is_on();
-        FlowWindow { messages: messages.into(), shares_port: true, feeds: feeds.into(), last_alone }
+        // The port's reservations space them already.
+        let shares_port = !(self.has_simulated_turns() && messages > 1);
+        FlowWindow { messages: messages.into(), shares_port, feeds: feeds.into(), last_alone }
     }
 
     /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes
-    /// one ready meanwhile.
+    /// one ready meanwhile. A simulated message starts when its receive is posted, and those of a timetable are posted in
+    /// its order: with a few more, early messages do not wait for a late one.
     fn ahead(&self) -> u32 {
         let inputs = self.program.inputs.iter();
         let widest =
             inputs.map(|input| self.over(input.tree, input.is_inward, input.child).window).max().unwrap_or(1);
-        u32::from(widest) + u32::from(self.transfers().period.is_none())
+        let more = match self.has_simulated_turns() {
+            true if widest > 1 => EARLY_RECEIVES,
+            _ => u32::from(self.transfers().period.is_none()),
+        };
+        u32::from(widest) + more
+    }
+
+    /// Whether the messages of a timetable wait for reservations of a simulated port.
+    fn has_simulated_turns(&self) -> bool {
+        smpi::is_on() && self.transfers().period.is_some()
     }
 }
