@@ -64,7 +64,7 @@ impl Task<'_> {
             return Ok(Attempt::PassedOver("a baseline, planned only by name".to_string()));
         }
         if pace(planner, self.instance) == Pace::ByName {
-            let reason = "takes long there, or runs slower than predicted; ask for it by name";
+            let reason = "takes long there; ask for it by name";
             return Ok(Attempt::PassedOver(reason.to_string()));
         }
         if !must && budget.is_spent() {
