@@ -5,8 +5,8 @@
 use broadleaf::budget::Budget;
 use broadleaf::optimum::{makespan_bound_s, makespan_bound_within};
 use broadleaf::plan::{check, throughput, Collective, PlanError};
-use broadleaf::planners::{find, Instance};
-use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+use broadleaf::planners::{find, plan_with, Instance};
+use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::{estimate_within, makespan};
 use std::time::Duration;
@@ -119,6 +119,27 @@ fn a_planner_too_slow_for_the_time_limit_refuses_in_one_line() {
         assert_eq!(check::faults(&platform, &within("best", &budget).unwrap()), Vec::<String>::new());
     }
     assert!(within("van-de-geijn", &Budget::of_work(0)).is_ok());
+}
+
+/// Of 4,000 hosts in a ring a quarter send to others than neighbours: each needs a search of paths past all hosts and links.
+#[test]
+fn trees_that_take_too_long_to_route_are_refused() {
+    let mut builder = PlatformBuilder::new("ring", PortModel::OnePort);
+    let nodes: Vec<NodeId> = (0..4_000).map(|at| builder.add_host(format!("n{at}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(0.0, 1e8));
+    for (at, &from) in nodes.iter().enumerate() {
+        let to = nodes[(at + 1) % nodes.len()];
+        builder.add_link(ExplicitLink { from, to, both_ways: true, class }).unwrap();
+    }
+    let platform = builder.build().unwrap();
+    let instance = Instance::new(&platform, nodes[0], 1).unwrap();
+    let within = |name: &str| {
+        let budget = Budget::within(Duration::from_millis(100));
+        plan_with(find(name).unwrap(), &instance, &budget).map_err(|refusal| refusal.to_string())
+    };
+    let refusal = within("binomial").unwrap_err();
+    assert!(refusal.ends_with("than the time limit; give it 0.2 s"), "{refusal}");
+    assert_eq!(within("chain").unwrap().trees[0].via.len(), 0);
 }
 
 /// Among more than 70 hosts the packing starts from a cover. Where that takes all the time, a few trees are drawn from

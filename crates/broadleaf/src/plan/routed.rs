@@ -2,6 +2,7 @@
 
 use super::{Flow, Plan, PlanError};
 use crate::platform::{NodeId, Platform};
+use std::collections::HashSet;
 
 impl Plan {
     /// The plan with every edge that has no link and no `via` routed along the quickest path.
@@ -9,18 +10,8 @@ impl Plan {
     /// # Errors
     /// As [`Programs::for_platform`](super::Programs::for_platform).
     pub fn routed(&self, platform: &Platform) -> Result<Plan, PlanError> {
-        // (sender, flow, receiver)
-        let mut missing: Vec<(NodeId, usize, NodeId)> = Vec::new();
-        let flows = self.flows();
-        for (at, flow) in flows.iter().enumerate() {
-            for (parent, child) in flow.tree.edges() {
-                let (from, to) = flow.ends(parent, child);
-                if platform.link(from, to).is_none() && !flow.tree.via.contains_key(&child) {
-                    missing.push((from, at, to));
-                }
-            }
-        }
-        let mut plan = self.clone();
+        let mut missing = self.without_link(platform);
+        let (flows, mut plan) = (self.flows(), self.clone());
         // One search of paths for each sender.
         missing.sort_unstable();
         for of_sender in missing.chunk_by(|a, b| a.0 == b.0) {
@@ -43,5 +34,24 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// The edges that have neither a link nor a `via`: sender, flow and receiver.
+    fn without_link(&self, platform: &Platform) -> Vec<(NodeId, usize, NodeId)> {
+        let mut missing = Vec::new();
+        for (at, flow) in self.flows().iter().enumerate() {
+            for (parent, child) in flow.tree.edges() {
+                let (from, to) = flow.ends(parent, child);
+                if platform.link(from, to).is_none() && !flow.tree.via.contains_key(&child) {
+                    missing.push((from, at, to));
+                }
+            }
+        }
+        missing
+    }
+
+    /// The number of nodes with such an edge: [`Plan::routed`] searches paths from each of them.
+    pub(crate) fn senders_without_link(&self, platform: &Platform) -> usize {
+        self.without_link(platform).iter().map(|&(from, ..)| from).collect::<HashSet<_>>().len()
     }
 }

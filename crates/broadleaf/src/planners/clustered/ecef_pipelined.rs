@@ -34,7 +34,7 @@ use super::frontier::Frontier;
 use super::heuristic::supports;
 use super::modelled_segments::SegmentCounts;
 use super::pipeline_time::Pipeline;
-use super::segmented_tree::budgets;
+use super::segmented_tree::{budgets, TRIED_PAIRS};
 use super::units::Units;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError, Predicted};
@@ -65,10 +65,10 @@ impl Planner for EcefPipelined {
         supports(instance)
     }
 
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let hosts = Units::of_hosts(instance);
         let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
-        let (makespan_s, parents) = tree(&hosts, segments);
+        let (makespan_s, parents) = tree(&hosts, segments, tried_pairs(budget));
         let mut pipeline = Pipeline::new(&hosts.grid, segments);
         pipeline.makespan_s(&parents);
         let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &pipeline.sends()));
@@ -94,8 +94,16 @@ fn pace(instance: &Instance) -> Pace {
 }
 
 /// The model is as accurate as a simulation, and faster.
-fn modelled_count(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
-    Some(COUNTS.best(instance, most, |sized, count| tree(&Units::of_hosts(sized), count).0))
+fn modelled_count(instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
+    let tried = tried_pairs(budget);
+    Some(COUNTS.best(instance, most, |sized, count| tree(&Units::of_hosts(sized), count, tried).0))
+}
+
+/// Pairs that a tree may examine: fewer within a short time limit, as all trees of a search share it. Those of some
+/// thousand hosts in clusters are examined in any case, since `best` has no other pipeline for them in that time.
+fn tried_pairs(budget: &Budget) -> usize {
+    let within = |units: u64| usize::try_from(units).unwrap_or(usize::MAX).saturating_mul(PAIRS_PER_UNIT);
+    budget.asked().map_or(TRIED_PAIRS, |units| (within(units) / TREES).clamp(LEAST_PAIRS, TRIED_PAIRS))
 }
 
 /// Where ranks share processors, or one process simulates them all, each message takes time that no platform states: so
@@ -103,13 +111,21 @@ fn modelled_count(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
 const COUNTS: SegmentCounts =
     SegmentCounts { start: 64, worth_twice: 1.03, worth_many: 1.15, many_messages: 150_000 };
 
-/// The makespan by the formula, seconds, and each host's parent; the root is its own parent.
-fn tree(hosts: &Units, segments: u64) -> (f64, Vec<u32>) {
+/// Pairs examined in a unit of work, measured by `benches/time_limits.py random-1000`.
+const PAIRS_PER_UNIT: usize = 75;
+
+/// Trees that a search of the segment size usually makes.
+const TREES: usize = 6;
+
+const LEAST_PAIRS: usize = 4_000_000;
+
+/// The makespan by the formula, seconds, and each host's parent; the root is its own parent. Examines about `tried` pairs.
+fn tree(hosts: &Units, segments: u64, tried: usize) -> (f64, Vec<u32>) {
     let grid = &hosts.grid;
     let of_segment = grid.divided(segments as f64);
     let mut pipeline = Pipeline::new(grid, segments);
     let mut best: Option<(f64, Vec<u32>)> = None;
-    for budget_s in budgets(&of_segment) {
+    for budget_s in budgets(&of_segment, tried) {
         let Some(parents) = parents(Frontier::within_budget(&of_segment, budget_s)) else { continue };
         let makespan_s = pipeline.makespan_s(&parents);
         if best.as_ref().is_none_or(|best| makespan_s < best.0) {

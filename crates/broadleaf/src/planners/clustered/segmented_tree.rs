@@ -23,7 +23,7 @@ const MOST_GAPS: f64 = 40.0;
 const MOST_LARGER: f64 = 32.0;
 
 /// Approximate pairs examined under all budgets together; a few budgets are tried in any case.
-const TRIED_PAIRS: usize = 20_000_000;
+pub(super) const TRIED_PAIRS: usize = 20_000_000;
 const LEAST_BUDGETS: usize = 6;
 
 /// PipelineAnnealing: the most moves per node, the most nodes evaluated in all (a move evaluates all), and temperatures
@@ -44,7 +44,7 @@ const COLD: f64 = 0.0001;
 pub(super) fn plan(grid: &Grid, segments: u64, seed: u64, budget: &Budget) -> (f64, Vec<ClusterSend>) {
     let mut pipeline = Pipeline::new(grid, segments);
     let mut best: Option<(f64, Vec<u32>)> = None;
-    for budget_s in budgets(grid) {
+    for budget_s in budgets(grid, TRIED_PAIRS) {
         if best.is_some() && budget.spend((2 * grid.len() * grid.kinds() / PAIRS_PER_UNIT) as u64) {
             break;
         }
@@ -82,8 +82,9 @@ fn chain(grid: &Grid) -> Option<Vec<u32>> {
     Some(parents)
 }
 
-/// Budgets of a sender's total busy time, from the least gap on, seconds, in the units of the grid's gaps.
-pub(super) fn budgets(grid: &Grid) -> Vec<f64> {
+/// Budgets of a sender's total busy time, from the least gap on, seconds, in the units of the grid's gaps: as many as
+/// examine about `tried` pairs.
+pub(super) fn budgets(grid: &Grid, tried: usize) -> Vec<f64> {
     let kinds = grid.kinds();
     let gaps = (0..kinds * kinds).map(|pair| grid.kind_gap_s(pair / kinds, pair % kinds));
     let gaps = gaps.filter(|gap| gap.is_finite() && *gap > 0.0);
@@ -108,7 +109,7 @@ pub(super) fn budgets(grid: &Grid) -> Vec<f64> {
         budget(gaps);
         gaps *= factor;
     }
-    let most = (TRIED_PAIRS / (grid.len() * kinds)).max(LEAST_BUDGETS);
+    let most = (tried / (grid.len() * kinds)).max(LEAST_BUDGETS);
     let step = budgets.len().div_ceil(most);
     budgets.into_iter().step_by(step).collect()
 }
