@@ -100,6 +100,14 @@ def test_on_one_host_the_mpi_serves(bench: Bench, monkeypatch: pytest.MonkeyPatc
     assert planned(run) == {}
 
 
+def test_listed_calls_that_went_to_the_mpi_are_told(bench: Bench) -> None:
+    """Plans are made for MPI_Allreduce, but not inside one host."""
+    run = bench.run(2, [bench.compile("unplanned"), "allreduce", "5", "100"], collectives="all", min_bytes="")
+    (line,) = run.reports
+    assert "MPI_Allreduce 5, which went to the MPI: " in line
+    assert "inside one host" in line
+
+
 def test_a_misspelt_collective_is_told_once(bench: Bench) -> None:
     run = bench.check(2, "random_collectives", "8", "900", "1", collectives="bcast,scater")
     (line,) = run.reports

@@ -11,6 +11,11 @@
 /* Kinds of calls that the line names. */
 enum { MOST_NAMED = 3 };
 
+/* With other collectives listed in BROADLEAF_COLLECTIVES. */
+#define LEFT_TO_THE_MPI \
+    "which went to the MPI: it takes those without plans, those shorter than BROADLEAF_MIN_BYTES and, unless that is " \
+    "set, those inside one host"
+
 static void report_tool(void)
 {
     Dl_info where = {.dli_fname = "a tool"};
@@ -49,8 +54,8 @@ void bl_unseen_report(void)
     if (bl_handed_on() > 0)
         report_tool();
     else if (kinds > 0)
-        fprintf(stderr, "broadleaf: nothing was planned: rank 0 made no call of MPI_Bcast, but %s, for which no plan "
-                        "is made\n", text);
+        fprintf(stderr, "broadleaf: nothing was planned: rank 0 made no call of MPI_Bcast, but %s, %s\n", text,
+                bl_is_any_listed_but(BL_BCAST) ? LEFT_TO_THE_MPI : "for which no plan is made");
     else
         fprintf(stderr, "broadleaf: nothing was planned: no collective call of rank 0 came by; the program makes none, "
                         "or calls its MPI past the dynamic linker\n");
