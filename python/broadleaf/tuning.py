@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import broadleaf as bl
+from broadleaf.measured import measured_of
 from broadleaf.mpi.rules import RulesFile
 from broadleaf.units import size
 
@@ -98,3 +99,26 @@ def remarks_on(choices: Sequence[bl.Choice], rules: RulesFile | None, mpi: str |
 def loss_as_printed(choice: bl.Choice) -> float:
     """The predicted time of the printed models' choice over the best time."""
     return choice.chosen_as_printed.expected_s / choice.chosen.expected_s
+
+
+def accuracy_of(network: bl.Platform) -> str:
+    """What is known of the errors of the expected times, in a line."""
+    line = "expected times have no interval: measure times no algorithm of an MPI"
+    ratios = rehearsed_ratios(network)
+    if not ratios:
+        return line
+    took = f"{min(ratios):.2g} to {max(ratios):.2g} times their prediction"
+    return f"{line}; the broadcasts that it rehearsed on {network.name} took {took}"
+
+
+def rehearsed_ratios(network: bl.Platform) -> list[float]:
+    """The least and the greatest time of rehearsed broadcasts over their predictions, by size; provenance may
+    be any JSON."""
+    rows = (measured_of(network) or {}).get("rehearsed")
+    ratios = []
+    for row in rows if isinstance(rows, list) else []:
+        try:
+            ratios += [float(row[name]) / float(row["predicted_s"]) for name in ("least_s", "greatest_s")]
+        except (TypeError, ValueError, KeyError, ZeroDivisionError):
+            continue
+    return ratios

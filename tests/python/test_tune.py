@@ -51,6 +51,23 @@ def test_choices_are_the_fastest_of_all(command: Command) -> None:
     assert misled["expected_as_printed_s"] > 1.8 * misled["expected_s"]
 
 
+def test_what_is_known_of_the_errors_is_said(command: Command) -> None:
+    asked = ["tune", "net.json", "--nodes", "2", "--sizes", "1MiB"]
+    none = "expected times have no interval: measure times no algorithm of an MPI"
+    assert command(*asked).out.splitlines()[-1] == none
+    rows: list[Any] = [
+        {"bytes": 65536, "predicted_s": 0.01, "least_s": 0.012, "greatest_s": 0.02},
+        {"bytes": 1 << 20, "predicted_s": 0.1, "least_s": 0.09, "greatest_s": 0.31},
+    ]
+    said = "; the broadcasts that it rehearsed on cluster took 0.9 to 3.1 times their prediction"
+    measured = {"date": "2026-01-01T00:00", "quality": "good", "hosts": [], "warnings": []}
+    # What measure does not write is left out.
+    for rehearsed, line in ((rows, none + said), ([3, {"bytes": 1}, *rows], none + said), ("much", none)):
+        provenance = {"measured": {**measured, "rehearsed": rehearsed}}
+        write("net.json", {**CLUSTER, "provenance": provenance})
+        assert command(*asked, "--json").document["accuracy"] == line
+
+
 def test_what_is_expected_is_what_the_planners_plan_takes() -> None:
     """The plan that `plan` makes with the same options, simulated by `simulate`."""
     platform = bl.Platform.from_dict(CLUSTER)

@@ -14,7 +14,15 @@ from broadleaf.cli.display import print_document, print_table, say, table_of, wa
 from broadleaf.cli.options import Sizes, example, json_option, output_option, root_option
 from broadleaf.files import refuse_unwritable, write_whole
 from broadleaf.mpi.rules import rules_file, settings
-from broadleaf.tuning import COLLECTIVES, SIZES, default_nodes, document, remarks_on, survey
+from broadleaf.tuning import (
+    COLLECTIVES,
+    SIZES,
+    accuracy_of,
+    default_nodes,
+    document,
+    remarks_on,
+    survey,
+)
 from broadleaf.units import seconds, size
 
 if TYPE_CHECKING:
@@ -102,13 +110,14 @@ def command(
                 "rules_file": output,
                 "environment": variables,
                 "remarks": remarks,
+                "accuracy": accuracy_of(network),
             }
         )
     else:
         for collective in asked:
             print_choices([choice for choice in choices if choice.collective == collective], network.name)
-        for remark in remarks:
-            say(remark)
+        for line in [*remarks, accuracy_of(network)]:
+            say(line)
     if figure is not None:
         from broadleaf.plot.figures import save_figure
         from broadleaf.plot.tuning import draw_map
