@@ -4,7 +4,7 @@ use crate::errors::plan_error;
 use crate::plan::Plan;
 use crate::platform::Platform;
 use broadleaf::adapt::advisor::{Advice, AdvisorSettings, PlanKey};
-use broadleaf::adapt::links::{Origin, Sample};
+use broadleaf::adapt::links::{Origin, Sample, TOLERANCE};
 use broadleaf::adapt::record::{Call, Stream};
 use broadleaf::budget::Budget;
 use broadleaf::parallel::on_all_cores;
@@ -185,8 +185,14 @@ impl Advisor {
         Ok(advice)
     }
 
+    /// Rates that differ by less than this share count as equal.
+    #[getter]
+    fn tolerance(&self) -> f64 {
+        TOLERANCE
+    }
+
     /// The links with drifts: (source, target, rate over the measured one, latency minus the measured one in seconds),
-    /// one for each pair of groups.
+    /// one for each link inside a cluster and one for each pair of clusters.
     fn drifts(&self) -> Vec<(u32, u32, f64, f64)> {
         let core = self.core();
         let links = core.links();

@@ -1,7 +1,7 @@
 //! The network as currently estimated: the platform as measured, and the drift of its links.
 //!
-//! All links from one [`LinkEnd`](crate::platform::LinkEnd) to another count as equal (the paper measures one
-//! representative of each cluster). A sample is the time for which one transfer kept its link busy; only probes measure
+//! All links from one cluster to another count as equal (the paper measures one representative of each cluster); inside a
+//! cluster each link has an estimate of its own, for a slow host. A sample is the time for which one transfer kept its link busy; only probes measure
 //! a link's latency. One deviating sample may be an outlier; a second consecutive one that agrees with it is the begin
 //! or the end of a drift. Until then the link is *in doubt*. So are, after a drift, all other links at its two ends: a
 //! load on one link of a cluster usually slows more of them, and a plan made before their probes would only move to the
@@ -20,7 +20,7 @@ pub use super::pair::Pair;
 
 /// Rates that differ by less than this share count as equal: time-sharing and measurement cause about this error, and
 /// another plan would gain less.
-const TOLERANCE: f64 = 0.2;
+pub const TOLERANCE: f64 = 0.2;
 
 /// The smallest share of a transfer's time that its bytes must take for the sample to measure the rate.
 const TELLING: f64 = 0.2;
@@ -83,12 +83,12 @@ impl LinkEstimates {
         self.version
     }
 
-    /// The pair of groups that a link belongs to.
+    /// The pair that a link belongs to.
     pub fn pair(&self, from: NodeId, to: NodeId) -> Pair {
-        Pair { from: self.base.group(from), to: self.base.group(to) }
+        Pair::of(&self.base, from, to)
     }
 
-    /// All pairs between which there are links.
+    /// All pairs of groups between which there are links, and one link inside each cluster.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
     }
@@ -197,10 +197,11 @@ impl LinkEstimates {
         Some(self.base.class(self.base.link(from, to)?).latency_s)
     }
 
-    /// All pairs in the order in which a monitor should probe them: doubtful ones, slow ones that no plan uses, then
-    /// the least recently probed.
+    /// All pairs, and all other links that were sampled, in the order in which a monitor should probe them: doubtful ones,
+    /// slow ones that no plan uses, then the least recently probed.
     pub fn probe_order(&self, is_in_use: impl Fn(Pair) -> bool) -> Vec<Pair> {
         let mut order = self.pairs.clone();
+        order.extend(self.beliefs.keys().filter(|pair| self.pairs.binary_search(pair).is_err()));
         order.sort_by(|a, b| {
             let has_drifted = |pair: &Pair| self.factor(*pair) != 1.0 || self.added_latency_s(*pair) != 0.0;
             let rank = |pair: &Pair| match (self.doubts.contains(pair), has_drifted(pair)) {
@@ -256,13 +257,16 @@ fn alike(a: f64, b: f64) -> bool {
     a.max(b) <= (1.0 + TOLERANCE) * a.min(b)
 }
 
-/// All pairs of groups with a link between them, in order.
+/// All pairs of groups with a link between them, and the first link inside each cluster, in order.
 fn pairs(platform: &Platform) -> Vec<Pair> {
-    let mut pairs = BTreeSet::new();
+    let (mut pairs, mut inside) = (BTreeSet::new(), BTreeSet::new());
     for from in platform.hosts() {
         // One of a cluster stands for all, unless it is the one with fewer links.
         for (to, _) in platform.successors(from) {
-            pairs.insert(Pair { from: platform.group(from), to: platform.group(to) });
+            let group = platform.group(from);
+            if group != platform.group(to) || inside.insert(group) {
+                pairs.insert(Pair::of(platform, from, to));
+            }
         }
     }
     pairs.into_iter().collect()

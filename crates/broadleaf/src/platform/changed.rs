@@ -11,12 +11,13 @@ pub enum LinkEnd {
     Node(NodeId),
 }
 
-/// The change of all links from the nodes of one group to those of another (or the same).
+/// The change of all links from the nodes of one group to those of another (or the same). Of a link inside a cluster, with
+/// its two nodes as ends: the change of that link, instead of that of its cluster's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkChange {
-    /// The senders' group.
+    /// The senders' group, or the sender.
     pub from: LinkEnd,
-    /// The receivers' group.
+    /// The receivers' group, or the receiver.
     pub to: LinkEnd,
     /// Factor of their rate; > 0, below 1 is slower.
     pub factor: f64,
@@ -114,9 +115,14 @@ impl Platform {
         }
         let mut classes = ChangedClasses { classes: &mut platform.classes, first_pipe, made: HashMap::new() };
         let change_of = |from: LinkEnd, to: LinkEnd| by_groups.get(&(from, to)).copied();
+        // A link's own change, else that of its groups.
+        let key_of = |from: NodeId, to: NodeId| {
+            let keys = [(LinkEnd::Node(from), LinkEnd::Node(to)), (self.group(from), self.group(to))];
+            keys.into_iter().find(|key| by_groups.contains_key(key))
+        };
         let mut links = Vec::new();
         for &link in &self.links {
-            let way = |from: NodeId, to: NodeId| (from, to, change_of(self.group(from), self.group(to)));
+            let way = |from: NodeId, to: NodeId| (from, to, key_of(from, to).map(|key| by_groups[&key]));
             let ways = [way(link.from, link.to), way(link.to, link.from)];
             if ways.iter().all(|(.., change)| change.is_none()) {
                 links.push(link);
@@ -149,9 +155,16 @@ impl Platform {
         for (&(from, to), &change) in &by_groups {
             for u in self.members(from) {
                 for v in self.members(to).into_iter().filter(|&v| v != u) {
-                    let Some(mesh) = self.mesh_of(u, v).map(|mesh| &self.meshes[mesh]) else { continue };
-                    if self.only_group(mesh).is_none() {
-                        let class = classes.of(mesh.class, Some(change));
+                    let is_explicit =
+                        self.out_links[u.index()].binary_search_by_key(&v, |&(node, _)| node).is_ok();
+                    let is_own = (from, to) != (self.group(u), self.group(v));
+                    let is_mixed =
+                        self.mesh_of(u, v).is_some_and(|mesh| self.only_group(&self.meshes[mesh]).is_none());
+                    if is_explicit || key_of(u, v) != Some((from, to)) || !(is_own || is_mixed) {
+                        continue;
+                    }
+                    if let Some(class) = self.link(u, v) {
+                        let class = classes.of(class, Some(change));
                         links.push(ExplicitLink { from: u, to: v, both_ways: false, class });
                     }
                 }
@@ -222,11 +235,16 @@ mod tests {
     fn every_pair_changes_as_its_groups_do_and_no_other() {
         let platform = platform();
         let groups: Vec<LinkEnd> = platform.nodes().map(|node| platform.group(node)).collect();
+        // Inside clusters, of a mesh, and of a link given by itself.
+        let single =
+            [(0, 2), (2, 1), (3, 4), (0, 1)].map(|(from, to)| [from, to].map(|at| LinkEnd::Node(NodeId(at))));
         let mut random = Random::new(5);
         for _ in 0..50 {
             let mut changes: Vec<LinkChange> = Vec::new();
             for _ in 0..random.below(4) {
-                let [from, to] = [0; 2].map(|_: i32| groups[random.below(groups.len())]);
+                let of_groups = [0; 2].map(|_: i32| groups[random.below(groups.len())]);
+                let [from, to] =
+                    if random.chance(0.3) { single[random.below(single.len())] } else { of_groups };
                 changes.retain(|change| (change.from, change.to) != (from, to));
                 let pipe = random.chance(0.5).then_some(0);
                 let (factor, added_latency_s) = (random.between(0.1, 2.0), random.between(-2e-3, 2e-3));
@@ -238,7 +256,9 @@ mod tests {
                     let was = platform.link(from, to).unwrap();
                     let is = changed.link(from, to).unwrap();
                     let pair = (platform.group(from), platform.group(to));
-                    let change = changes.iter().find(|change| (change.from, change.to) == pair);
+                    let own = (LinkEnd::Node(from), LinkEnd::Node(to));
+                    let change_of = |ends| changes.iter().find(|change| (change.from, change.to) == ends);
+                    let change = change_of(own).or_else(|| change_of(pair));
                     let factor = change.map_or(1.0, |change| change.factor);
                     let (was_s, is_s) = (platform.transfer_s(was, 1000), changed.transfer_s(is, 1000));
                     assert!(

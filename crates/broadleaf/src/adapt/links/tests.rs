@@ -106,6 +106,38 @@ fn a_latency_changes_and_comes_back_with_the_second_probe_that_agrees() {
 }
 
 #[test]
+fn a_slow_host_slows_its_own_links_inside_a_cluster_and_no_others() {
+    let mut builder = PlatformBuilder::new("one", PortModel::OnePort);
+    let class = builder.add_class(LinkClass::affine(1.0, 100.0));
+    let cluster = Some(builder.cluster("A"));
+    let node = |at| Node { id: format!("n{at}"), cluster, ..Node::default() };
+    let nodes: Vec<NodeId> = (0..4).map(|at| builder.add_node(node(at)).unwrap()).collect();
+    builder.add_mesh(Mesh { nodes, class }).unwrap();
+    let mut links = LinkEstimates::new(Arc::new(builder.build().unwrap()));
+    assert_eq!(links.pairs().len(), 1, "one link of a cluster is watched");
+    // A broadcast's two halves each; n1 sends at half its rate.
+    for (from, to, seconds) in [(0, 1, 10.0), (1, 2, 20.0), (1, 3, 20.0), (0, 2, 10.0)] {
+        for _ in 0..2 {
+            links.observe(&sample(from, to, seconds, 1.0));
+        }
+    }
+    let slow: Vec<(u32, u32)> = links
+        .drifts()
+        .map(|drift| links.representatives(drift.pair).unwrap())
+        .map(|(from, to)| (from.0, to.0))
+        .collect();
+    assert_eq!(slow, [(1, 2), (1, 3)]);
+    let now = links.platform();
+    let seconds = |from: u32, to: u32| now.transfer_s(now.link(NodeId(from), NodeId(to)).unwrap(), 1000);
+    assert_eq!((seconds(1, 2), seconds(1, 3), seconds(1, 0), seconds(0, 1)), (20.0, 20.0, 10.0, 10.0));
+    assert_eq!(
+        now.shared().iter().map(|shared| shared.id.as_str()).collect::<Vec<_>>(),
+        ["slowed out of n1"]
+    );
+    assert!(links.probe_order(|_| false).contains(&links.pair(NodeId(1), NodeId(3))));
+}
+
+#[test]
 fn one_pipe_stands_at_the_end_that_more_slow_links_share() {
     let mut links = LinkEstimates::new(base());
     for (from, to) in [(0, 4), (2, 4), (0, 4), (2, 4)] {
