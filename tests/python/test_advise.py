@@ -13,7 +13,7 @@ import broadleaf as bl
 from broadleaf._core import Advisor
 from broadleaf.advise import State, StateError
 from broadleaf.advise.monitor import Monitor, Probed, representatives
-from broadleaf.advise.samples import Expected, findings
+from broadleaf.advise.samples import Expectation, Expected, Usual, findings
 from broadleaf.advise.service import Service
 from broadleaf.mpi import start_of
 from broadleaf.mpi.hosts import Host
@@ -45,7 +45,7 @@ def halves(seconds: float) -> Any:
 
 
 def test_only_the_link_that_is_behind_its_own_sender_is_blamed() -> None:
-    expected = dict.fromkeys(((0, 1), (1, 2), (2, 3)), (1.0, 1.0))
+    expected = Expectation(dict.fromkeys(((0, 1), (1, 2), (2, 3)), (1.0, 1.0)))
     seen = {(0, 1): halves(1.0), (1, 2): halves(4.0), (2, 3): halves(4.1)}
     found = {(f.source, f.target): f.seconds for f in findings(seen, expected)}
     # The last link only waits for the middle one; the first has its measured rate, which is kept too.
@@ -56,14 +56,54 @@ def test_only_the_link_that_is_behind_its_own_sender_is_blamed() -> None:
 
 
 def test_a_link_that_the_plan_does_not_have_says_nothing() -> None:
-    assert list(findings({(0, 9): halves(1.0)}, {(0, 1): (1.0, 1.0)})) == []
+    assert list(findings({(0, 9): halves(1.0)}, Expectation({(0, 1): (1.0, 1.0)}))) == []
+
+
+def test_times_that_vary_as_in_the_rehearsal_are_no_change() -> None:
+    """Rehearsed broadcasts took one to four times the predicted time: a factor of two both ways."""
+    links = ((0, 1), (0, 2), (0, 3), (1, 4))
+    expected = Expectation(dict.fromkeys(links, (1.0, 1.0)), (1.0, 4.0))
+    seen = dict(zip(links, map(halves, (0.5, 2.0, 4.0, 3.0)), strict=True))
+    # The last link's sender received as ever, so it is slow itself.
+    found = {(f.source, f.target): f.seconds for f in findings(seen, expected)}
+    assert found == {(0, 1): 1.0, (0, 2): 1.0, (0, 3): 4.0, (1, 4): 3.0}
+
+
+def test_a_link_is_compared_with_its_own_first_times() -> None:
+    predicted = Expectation(dict.fromkeys(((0, 1), (0, 2), (0, 3)), (1.0, 1.0)), (2.0, 4.5))
+    usual = Usual()
+    # As predicted, three times as long, and longer than any rehearsed broadcast.
+    seen = {(0, 1): halves(1.1), (0, 2): halves(3.0), (0, 3): halves(9.0)}
+    times = usual.times(seen, predicted)
+    assert times.halves == {(0, 1): (1.1, 1.1), (0, 2): (3.0, 3.0), (0, 3): (1.0, 1.0)}
+    assert times.spread == 1.5
+    # An outlier among the first does not count, nor does what comes after them.
+    for seconds in (4.0, 3.2, 3.2, 3.4, 4.4, 4.4, 4.4, 4.4):
+        times = usual.times({(0, 2): halves(seconds)}, predicted)
+    assert times.halves[0, 2] == (3.2, 3.2)
+    # Where nothing was rehearsed the prediction stands.
+    plain = Expectation(predicted.halves)
+    assert Usual().times(seen, plain) == plain
+
+
+def test_ratios_are_those_of_the_nearest_rehearsed_size(platform: bl.Platform) -> None:
+    plan = bl.plan(platform, "n0", MEBIBYTE, planner="grow", segment_bytes=MEBIBYTE // 16)
+    measured = {"date": "2026-01-01T00:00", "quality": "good", "hosts": [], "warnings": []}
+    row = {"bytes": MEBIBYTE, "predicted_s": 1.0, "least_s": 2.0 * 1.15, "greatest_s": 8.0 / 1.15}
+    provenance = {"measured": {**measured, "rehearsed": [row]}}
+    rehearsed = Expected(bl.Platform.from_dict({**platform.to_dict(), "provenance": provenance}))
+    # At 16 MiB no prediction has an interval.
+    for size in (MEBIBYTE, 16 * MEBIBYTE):
+        assert rehearsed.of(plan, size).ratios == pytest.approx((2.0, 8.0))
+        assert rehearsed.of(plan, size).halves == Expected(platform).of(plan, size).halves
+        assert Expected(platform).of(plan, size).ratios == (1.0, 1.0)
 
 
 def test_what_is_expected_is_what_the_links_rates_say(platform: bl.Platform) -> None:
     plan = bl.plan(platform, "n0", MEBIBYTE, planner="grow", segment_bytes=MEBIBYTE // 16)
     expected = Expected(platform)
     for size in (MEBIBYTE, 2 * MEBIBYTE):
-        times = expected.of(plan, size)
+        times = expected.of(plan, size).halves
         assert times
         for first, second in times.values():
             # After the first segment: all others, one after the other, at the link's rate or slower.
@@ -163,7 +203,7 @@ def test_latencies_that_a_probe_finds_are_believed(platform: bl.Platform, tmp_pa
     monitor = Monitor(start_of(flavour="mpich"), [Host("n0", 1), Host("n1", 1)], print)
     service = Service(state, monitor, print)
     service.prepare(path)
-    for now_s, believed in ((0.0, []), (1.0, [{"from": "n0", "to": "n1", "rate": 1.0}])):
+    for now_s, believed in ((0.0, []), (1.0, [{"from": "n0", "to": "n1", "rate": 1.0, "within": 0.2}])):
         monitor._found.put(Probed("n0", "n1", (), 0.02))
         service.turn(now_s)
         found = service.summary()["believed"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from broadleaf._core import Advisor, Plan, Platform
-from broadleaf.advise.samples import Expected, Halves, Link, findings
+from broadleaf.advise.samples import Expected, Halves, Link, Usual, findings
 
 # The samples of one call come from several processes, each of which writes every tenth of a second at least.
 SETTLED_S = 0.12
@@ -60,6 +60,7 @@ class Network:
         self.advisor.resume_after(resume_after)
         self.index = {name: at for at, name in enumerate(platform.nodes)}
         self._expected = Expected(platform)
+        self._usual = Usual()
         self._communicators: OrderedDict[int, Communicator] = OrderedDict()
         self._calls: OrderedDict[tuple[int, int], Timed] = OrderedDict()
 
@@ -68,11 +69,17 @@ class Network:
         return communicator in self._communicators
 
     def believed(self) -> list[dict[str, Any]]:
-        """The links that differ from the measured platform: their share of the rate, their added
-        latency."""
-        nodes = self.platform.nodes
+        """The links that differ from the measured platform: their share of the rate, by which share later
+        samples may differ from that before it changes, their added latency."""
+        nodes, within = self.platform.nodes, self.advisor.tolerance
         return [
-            {"from": nodes[source], "to": nodes[target], "rate": rate, "added_latency_s": added_s}
+            {
+                "from": nodes[source],
+                "to": nodes[target],
+                "rate": rate,
+                "within": within,
+                "added_latency_s": added_s,
+            }
             for source, target, rate, added_s in self.advisor.drifts()
         ]
 
@@ -143,7 +150,7 @@ class Network:
                 if link[0] != link[1]:
                     seen[link] = halves
         expected = self._expected.of(plan, call.message_bytes)
-        for found in findings(seen, expected):
+        for found in findings(seen, self._usual.times(seen, expected)):
             self.advisor.sampled(
                 found.source,
                 found.target,

@@ -1,11 +1,14 @@
 """Finds the link that made a broadcast slow.
 
 Every receiver reports the times of the two halves of its data from each sender. A simulation of the same
-plan on the measured platform predicts them. A link that took longer may have waited for its sender, which
+plan on the measured platform predicts them, and what each link takes beyond that from the first, as far as
+rehearsed broadcasts did, belongs to it. A link that took longer may have waited for its sender, which
 received slowly itself; such a link shows nothing. The remaining slow links are the cause."""
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,12 +16,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from broadleaf._core import Plan, Platform, simulate
+from broadleaf.measured import measured_of
 
 Link = tuple[int, int]
 Halves = tuple[tuple[int, float], tuple[int, float]]
 
 # A link is a cause where its delay exceeds that of its sender's inputs by this factor.
 NOTICEABLE = 1.15
+# The first samples of a link, whose median it usually takes.
+FIRST = 5
 # Simulations cached.
 MOST_EXPECTED = 64
 
@@ -34,18 +40,55 @@ class Finding:
     expected_s: float
 
 
+@dataclass(frozen=True)
+class Expectation:
+    """The times of one broadcast's halves, and by how much they vary."""
+
+    # By (sender, receiver), seconds from the first to the middle and to the last arrival.
+    halves: Mapping[Link, tuple[float, float]]
+    # The least and the greatest time of rehearsed broadcasts over the prediction.
+    ratios: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def spread(self) -> float:
+        """Times that differ from the usual one by less than this factor are no change."""
+        low, high = self.ratios
+        return math.sqrt(high / low)
+
+
+class Usual:
+    """How many times as long as predicted each link takes while nothing changes: the median of its first
+    samples between the prediction and the extremes of what was rehearsed, so 1 where nothing was."""
+
+    def __init__(self) -> None:
+        self._first: dict[Link, list[float]] = {}
+
+    def times(self, seen: Mapping[Link, Halves], predicted: Expectation) -> Expectation:
+        """The usual times, learned from `seen` too."""
+        low, high = min(1.0, predicted.ratios[0]), max(1.0, predicted.ratios[1])
+        found = dict(predicted.halves)
+        for link in seen.keys() & found.keys():
+            should_s = sum(found[link])
+            ratio = sum(seconds for _, seconds in seen[link]) / should_s if should_s > 0 else 0.0
+            first = self._first.setdefault(link, [])
+            if low < ratio < high and len(first) < FIRST:
+                first.append(ratio)
+            usual = statistics.median(first) if first else 1.0
+            found[link] = (usual * found[link][0], usual * found[link][1])
+        return Expectation(found, predicted.ratios)
+
+
 class Expected:
     """The times of the halves of every link's transfers on the measured platform."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._is_rehearsed = bool((measured_of(platform) or {}).get("rehearsed"))
         # Holds the plan too, so that its id is not reused.
-        self._known: OrderedDict[tuple[int, int], tuple[Plan, dict[Link, tuple[float, float]]]] = (
-            OrderedDict()
-        )
+        self._known: OrderedDict[tuple[int, int], tuple[Plan, Expectation]] = OrderedDict()
 
-    def of(self, plan: Plan, message_bytes: int) -> Mapping[Link, tuple[float, float]]:
-        """By (sender, receiver), seconds from the first to the middle and to the last arrival."""
+    def of(self, plan: Plan, message_bytes: int) -> Expectation:
+        """For a plan's broadcast of another size."""
         key = (id(plan), message_bytes)
         if key not in self._known:
             if len(self._known) >= MOST_EXPECTED:
@@ -53,29 +96,45 @@ class Expected:
             self._known[key] = (plan, self._simulated(plan, message_bytes))
         return self._known[key][1]
 
-    def _simulated(self, plan: Plan, message_bytes: int) -> dict[Link, tuple[float, float]]:
-        document = {**plan.to_dict(), "message_bytes": message_bytes}
-        document.pop("predicted", None)
-        resized = Plan.from_dict(document)
-        transfers = simulate(self._platform, resized).transfers
+    def _simulated(self, plan: Plan, message_bytes: int) -> Expectation:
+        transfers = simulate(self._platform, resized(plan, message_bytes)).transfers
         found: dict[Link, tuple[float, float]] = {}
         links = np.stack([transfers["from"], transfers["to"]], axis=1)
         for source, target in np.unique(links, axis=0):
             ends = np.sort(transfers["arrival_s"][(links == (source, target)).all(axis=1)])
             middle = ends[max(len(ends) // 2 - 1, 0)]
             found[int(source), int(target)] = (float(middle - ends[0]), float(ends[-1] - middle))
-        return found
+        return Expectation(found, self._ratios(plan, message_bytes))
+
+    def _ratios(self, plan: Plan, message_bytes: int) -> tuple[float, float]:
+        """The interval of a broadcast's time over its prediction; beyond the rehearsed sizes that of the
+        nearest half, quarter ... that has one."""
+        while self._is_rehearsed and message_bytes:
+            trace = simulate(self._platform, resized(plan, message_bytes))
+            if trace.makespan_interval_s and trace.makespan_s:
+                low_s, high_s = trace.makespan_interval_s
+                return low_s / trace.makespan_s, high_s / trace.makespan_s
+            message_bytes //= 2
+        return 1.0, 1.0
 
 
-def findings(seen: Mapping[Link, Halves], expected: Mapping[Link, tuple[float, float]]) -> Iterator[Finding]:
+def resized(plan: Plan, message_bytes: int) -> Plan:
+    document = {**plan.to_dict(), "message_bytes": message_bytes}
+    document.pop("predicted", None)
+    return Plan.from_dict(document)
+
+
+def findings(seen: Mapping[Link, Halves], expectation: Expectation) -> Iterator[Finding]:
     """The findings of one broadcast, both halves of each link; `seen` may lack links without a change."""
+    expected, spread = expectation.halves, expectation.spread
 
     def slowness(link: Link) -> list[float]:
         wanted = expected.get(link, (0.0, 0.0))
-        return [
+        ratios = [
             seconds / should if should > 0 else 0.0
             for (_, seconds), should in zip(seen[link], wanted, strict=True)
         ]
+        return [1.0 if 1 / spread <= ratio <= spread else ratio for ratio in ratios]
 
     feeding: dict[int, float] = {}
     for link in seen:
@@ -83,7 +142,7 @@ def findings(seen: Mapping[Link, Halves], expected: Mapping[Link, tuple[float, f
     for link in seen:
         wanted = expected.get(link, (0.0, 0.0))
         fed = feeding.get(link[0], 1.0)
-        for (message_bytes, seconds), should, slow in zip(seen[link], wanted, slowness(link), strict=True):
+        for (message_bytes, _), should, slow in zip(seen[link], wanted, slowness(link), strict=True):
             if slow == 0.0 or (slow > NOTICEABLE and slow < NOTICEABLE * fed):
                 continue
-            yield Finding(*link, message_bytes, seconds, should)
+            yield Finding(*link, message_bytes, slow * should, should)
