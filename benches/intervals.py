@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whether what Broadleaf says of its own accuracy holds on networks with laws of their own.
+"""Whether what Broadleaf states of its own accuracy holds on networks with laws of their own.
 
     benches/intervals.py [--mpi openmpi|mpich] [--jobs N] [--settings jitter,loss] [--tools measure,tune]
 

@@ -153,11 +153,11 @@ PYTHON = {
     "maps": BASE,
     "rehearsal": {"mpi"} | BASE,
     "measuring": {"maps", "mpi", "provenance", "rehearsal"} | GIVEN,
-    "advise": {"mpi"} | BASE,
+    "advise": {"measured", "mpi"} | BASE,
     "pushing": {"advise", "measuring", "mpi", "reporting"} | GIVEN,
     "running": {"advise", "mpi"} | GIVEN,
     "doctor": {"mpi"} | BASE,
-    "tuning": {"api", "mpi"} | BASE,
+    "tuning": {"api", "measured", "mpi"} | BASE,
     "benchmarks": {"formats", "mpi", "smpi"} | GIVEN,
     "papers": {"api", "formats", "grid", "mpi", "plot", "smpi"} | BASE,
     "cli": {
