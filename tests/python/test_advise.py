@@ -55,16 +55,26 @@ def test_only_the_link_that_is_behind_its_own_sender_is_blamed() -> None:
     assert {(f.source, f.target) for f in findings(seen, expected)} == {(0, 1), (1, 2), (2, 3)}
 
 
+def test_a_link_is_not_blamed_for_a_sender_that_was_slow_before() -> None:
+    expected = Expectation(dict.fromkeys(((0, 1), (1, 2)), (1.0, 1.0)))
+    known: dict[Any, float] = {}
+    assert [f.target for f in findings({(0, 1): halves(4.0)}, expected, known)] == [1, 1]
+    # The first link is as slow as it was, and is not told again.
+    assert list(findings({(1, 2): halves(4.1)}, expected, known)) == []
+    assert [f.seconds for f in findings({(0, 1): halves(1.0)}, expected, known)] == [1.0, 1.0]
+    assert [f.target for f in findings({(1, 2): halves(4.1)}, expected, known)] == [2, 2]
+
+
 def test_a_link_that_the_plan_does_not_have_says_nothing() -> None:
     assert list(findings({(0, 9): halves(1.0)}, Expectation({(0, 1): (1.0, 1.0)}))) == []
 
 
 def test_times_that_vary_as_in_the_rehearsal_are_no_change() -> None:
     """Rehearsed broadcasts took one to four times the predicted time: a factor of two both ways."""
-    links = ((0, 1), (0, 2), (0, 3), (1, 4))
+    links = ((0, 1), (0, 2), (0, 3), (1, 4), (2, 5))
     expected = Expectation(dict.fromkeys(links, (1.0, 1.0)), (1.0, 4.0))
-    seen = dict(zip(links, map(halves, (0.5, 2.0, 4.0, 3.0)), strict=True))
-    # The last link's sender received as ever, so it is slow itself.
+    seen = dict(zip(links, map(halves, (0.5, 2.0, 4.0, 3.0, 2.2)), strict=True))
+    # The sender of the last but one received as ever, so that link is slow; the last one may have waited.
     found = {(f.source, f.target): f.seconds for f in findings(seen, expected)}
     assert found == {(0, 1): 1.0, (0, 2): 1.0, (0, 3): 4.0, (1, 4): 3.0}
 
@@ -72,18 +82,18 @@ def test_times_that_vary_as_in_the_rehearsal_are_no_change() -> None:
 def test_a_link_is_compared_with_its_own_first_times() -> None:
     predicted = Expectation(dict.fromkeys(((0, 1), (0, 2), (0, 3)), (1.0, 1.0)), (2.0, 4.5))
     usual = Usual()
-    # As predicted, three times as long, and longer than any rehearsed broadcast.
-    seen = {(0, 1): halves(1.1), (0, 2): halves(3.0), (0, 3): halves(9.0)}
-    times = usual.times(seen, predicted)
+    times = usual.times({(0, 1): halves(1.1), (0, 2): halves(3.0)}, predicted, 100.0)
     assert times.halves == {(0, 1): (1.1, 1.1), (0, 2): (3.0, 3.0), (0, 3): (1.0, 1.0)}
     assert times.spread == 1.5
     # An outlier among the first does not count, nor does what comes after them.
-    for seconds in (4.0, 3.2, 3.2, 3.4, 4.4, 4.4, 4.4, 4.4):
-        times = usual.times({(0, 2): halves(seconds)}, predicted)
+    for seconds in (9.0, 3.2, 3.2, 3.4, 9.0, 9.0, 9.0, 9.0):
+        times = usual.times({(0, 2): halves(seconds)}, predicted, 101.0)
     assert times.halves[0, 2] == (3.2, 3.2)
+    # What comes seconds later is no first time either, however few there were.
+    assert usual.times({(0, 1): halves(9.0)}, predicted, 106.0).halves[0, 1] == (1.1, 1.1)
     # Where nothing was rehearsed the prediction stands.
     plain = Expectation(predicted.halves)
-    assert Usual().times(seen, plain) == plain
+    assert Usual().times({(0, 2): halves(3.0)}, plain, 100.0) == plain
 
 
 def test_ratios_are_those_of_the_nearest_rehearsed_size(platform: bl.Platform) -> None:

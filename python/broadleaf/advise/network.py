@@ -61,6 +61,7 @@ class Network:
         self.index = {name: at for at, name in enumerate(platform.nodes)}
         self._expected = Expected(platform)
         self._usual = Usual()
+        self._slowness: dict[Link, float] = {}
         self._communicators: OrderedDict[int, Communicator] = OrderedDict()
         self._calls: OrderedDict[tuple[int, int], Timed] = OrderedDict()
 
@@ -150,7 +151,7 @@ class Network:
                 if link[0] != link[1]:
                     seen[link] = halves
         expected = self._expected.of(plan, call.message_bytes)
-        for found in findings(seen, self._usual.times(seen, expected)):
+        for found in findings(seen, self._usual.times(seen, expected, now_s), self._slowness):
             self.advisor.sampled(
                 found.source,
                 found.target,

@@ -1,8 +1,8 @@
 """Finds the link that made a broadcast slow.
 
 Every receiver reports the times of the two halves of its data from each sender. A simulation of the same
-plan on the measured platform predicts them, and what each link takes beyond that from the first, as far as
-rehearsed broadcasts did, belongs to it. A link that took longer may have waited for its sender, which
+plan on the measured platform predicts them, and where broadcasts were rehearsed, what a link took beyond that
+at first belongs to its usual time. A link that took longer may have waited for its sender, which
 received slowly itself; such a link shows nothing. The remaining slow links are the cause."""
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ Halves = tuple[tuple[int, float], tuple[int, float]]
 
 # A link is a cause where its delay exceeds that of its sender's inputs by this factor.
 NOTICEABLE = 1.15
-# The first samples of a link, whose median it usually takes.
+# The usual time of a link is the median of its first samples: the most samples, and the most seconds. A link
+# whose times stay is rarely reported, so few samples are no reason to learn from later ones.
 FIRST = 5
+FIRST_S = 5.0
 # Simulations cached.
 MOST_EXPECTED = 64
 
@@ -58,22 +60,26 @@ class Expectation:
 
 class Usual:
     """How many times as long as predicted each link takes while nothing changes: the median of its first
-    samples between the prediction and the extremes of what was rehearsed, so 1 where nothing was."""
+    samples, and 1 where no broadcast was rehearsed. A whole broadcast's ratio is that of its slowest links
+    only."""
 
     def __init__(self) -> None:
-        self._first: dict[Link, list[float]] = {}
+        # Since when, and the ratios.
+        self._first: dict[Link, tuple[float, list[float]]] = {}
 
-    def times(self, seen: Mapping[Link, Halves], predicted: Expectation) -> Expectation:
+    def times(self, seen: Mapping[Link, Halves], predicted: Expectation, now_s: float) -> Expectation:
         """The usual times, learned from `seen` too."""
-        low, high = min(1.0, predicted.ratios[0]), max(1.0, predicted.ratios[1])
+        if predicted.spread == 1.0:
+            return predicted
         found = dict(predicted.halves)
         for link in seen.keys() & found.keys():
-            should_s = sum(found[link])
-            ratio = sum(seconds for _, seconds in seen[link]) / should_s if should_s > 0 else 0.0
-            first = self._first.setdefault(link, [])
-            if low < ratio < high and len(first) < FIRST:
-                first.append(ratio)
-            usual = statistics.median(first) if first else 1.0
+            should_s, took_s = sum(found[link]), sum(seconds for _, seconds in seen[link])
+            if should_s <= 0:
+                continue
+            since_s, first = self._first.setdefault(link, (now_s, []))
+            if len(first) < FIRST and now_s < since_s + FIRST_S:
+                first.append(took_s / should_s)
+            usual = statistics.median(first)
             found[link] = (usual * found[link][0], usual * found[link][1])
         return Expectation(found, predicted.ratios)
 
@@ -124,25 +130,30 @@ def resized(plan: Plan, message_bytes: int) -> Plan:
     return Plan.from_dict(document)
 
 
-def findings(seen: Mapping[Link, Halves], expectation: Expectation) -> Iterator[Finding]:
-    """The findings of one broadcast, both halves of each link; `seen` may lack links without a change."""
+def findings(
+    seen: Mapping[Link, Halves], expectation: Expectation, known: dict[Link, float] | None = None
+) -> Iterator[Finding]:
+    """The findings of one broadcast, both halves of each link. `seen` may lack links that have not changed
+    since an earlier broadcast: `known` keeps how slow they were."""
     expected, spread = expectation.halves, expectation.spread
 
     def slowness(link: Link) -> list[float]:
         wanted = expected.get(link, (0.0, 0.0))
-        ratios = [
+        return [
             seconds / should if should > 0 else 0.0
             for (_, seconds), should in zip(seen[link], wanted, strict=True)
         ]
-        return [1.0 if 1 / spread <= ratio <= spread else ratio for ratio in ratios]
 
+    known = {} if known is None else known
+    known.update({link: max(slowness(link)) for link in seen})
     feeding: dict[int, float] = {}
-    for link in seen:
-        feeding[link[1]] = max(feeding.get(link[1], 1.0), *slowness(link))
+    for link in known.keys() & expected.keys():
+        feeding[link[1]] = max(feeding.get(link[1], 1.0), known[link])
     for link in seen:
         wanted = expected.get(link, (0.0, 0.0))
         fed = feeding.get(link[0], 1.0)
         for (message_bytes, _), should, slow in zip(seen[link], wanted, slowness(link), strict=True):
             if slow == 0.0 or (slow > NOTICEABLE and slow < NOTICEABLE * fed):
                 continue
-            yield Finding(*link, message_bytes, slow * should, should)
+            is_usual = 1 / spread <= slow <= spread
+            yield Finding(*link, message_bytes, should if is_usual else slow * should, should)
