@@ -155,15 +155,9 @@ impl Platform {
         for (&(from, to), &change) in &by_groups {
             for u in self.members(from) {
                 for v in self.members(to).into_iter().filter(|&v| v != u) {
-                    let is_explicit =
-                        self.out_links[u.index()].binary_search_by_key(&v, |&(node, _)| node).is_ok();
-                    let is_own = (from, to) != (self.group(u), self.group(v));
-                    let is_mixed =
-                        self.mesh_of(u, v).is_some_and(|mesh| self.only_group(&self.meshes[mesh]).is_none());
-                    if is_explicit || key_of(u, v) != Some((from, to)) || !(is_own || is_mixed) {
-                        continue;
-                    }
-                    if let Some(class) = self.link(u, v) {
+                    let is_last = key_of(u, v) == Some((from, to));
+                    if let Some(class) = self.link(u, v).filter(|_| is_last && self.leaves(u, v, (from, to)))
+                    {
                         let class = classes.of(class, Some(change));
                         links.push(ExplicitLink { from: u, to: v, both_ways: false, class });
                     }
@@ -174,6 +168,15 @@ impl Platform {
         platform.links = links;
         platform.bridges = bridges;
         platform.indexed()
+    }
+
+    /// Whether a change with these ends takes a link out of a mesh or bridge that does not change as a whole.
+    fn leaves(&self, from: NodeId, to: NodeId, ends: (LinkEnd, LinkEnd)) -> bool {
+        let is_explicit = self.out_links[from.index()].binary_search_by_key(&to, |&(node, _)| node).is_ok();
+        let is_own = ends != (self.group(from), self.group(to));
+        let is_mixed =
+            self.mesh_of(from, to).is_some_and(|mesh| self.only_group(&self.meshes[mesh]).is_none());
+        !is_explicit && (is_own || is_mixed)
     }
 
     /// The common group of a mesh's nodes, if there is one.
