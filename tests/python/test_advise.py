@@ -91,6 +91,8 @@ def test_a_link_is_compared_with_its_own_first_times() -> None:
     assert times.halves[0, 2] == (3.2, 3.2)
     # What comes seconds later is no first time either, however few there were.
     assert usual.times({(0, 1): halves(9.0)}, predicted, 106.0).halves[0, 1] == (1.1, 1.1)
+    # A link that is slower from the start than any rehearsed broadcast was has changed.
+    assert Usual().times({(0, 2): halves(40.0)}, predicted, 100.0).halves[0, 2] == (4.5, 4.5)
     # Where nothing was rehearsed the prediction stands.
     plain = Expectation(predicted.halves)
     assert Usual().times({(0, 2): halves(3.0)}, plain, 100.0) == plain

@@ -60,8 +60,8 @@ class Expectation:
 
 class Usual:
     """How many times as long as predicted each link takes while nothing changes: the median of its first
-    samples, and 1 where no broadcast was rehearsed. A whole broadcast's ratio is that of its slowest links
-    only."""
+    samples, at most the ratio of the slowest rehearsed broadcast, and 1 where none was rehearsed. Most links
+    are faster than a broadcast's slowest."""
 
     def __init__(self) -> None:
         # Since when, and the ratios.
@@ -79,7 +79,7 @@ class Usual:
             since_s, first = self._first.setdefault(link, (now_s, []))
             if len(first) < FIRST and now_s < since_s + FIRST_S:
                 first.append(took_s / should_s)
-            usual = statistics.median(first)
+            usual = min(statistics.median(first), predicted.ratios[1])
             found[link] = (usual * found[link][0], usual * found[link][1])
         return Expectation(found, predicted.ratios)
 
