@@ -98,6 +98,14 @@ def test_a_link_is_compared_with_its_own_first_times() -> None:
     assert Usual().times({(0, 2): halves(3.0)}, plain, 100.0) == plain
 
 
+def test_a_short_time_shows_no_faster_link_where_broadcasts_were_rehearsed() -> None:
+    predicted = Expectation({(0, 1): (1.0, 1.0)}, (2.0, 4.5))
+    short = {(0, 1): halves(0.1)}
+    assert [found.seconds for found in findings(short, predicted)] == [1.0, 1.0]
+    plain = Expectation(predicted.halves)
+    assert [found.seconds for found in findings(short, plain)] == pytest.approx([0.1, 0.1])
+
+
 def test_ratios_are_those_of_the_nearest_rehearsed_size(platform: bl.Platform) -> None:
     plan = bl.plan(platform, "n0", MEBIBYTE, planner="grow", segment_bytes=MEBIBYTE // 16)
     measured = {"date": "2026-01-01T00:00", "quality": "good", "hosts": [], "warnings": []}
