@@ -1,8 +1,8 @@
 //! The network as currently estimated: the platform as measured, and the drift of its links.
 //!
 //! All links from one cluster to another count as equal (the paper measures one representative of each cluster); inside a
-//! cluster each link has an estimate of its own, for a slow host. A sample is the time for which one transfer kept its link busy; only probes measure
-//! a link's latency. One deviating sample may be an outlier; a second consecutive one that agrees with it is the begin
+//! cluster each link has an estimate of its own, for a slow host. A sample is the time for which one transfer kept its link
+//! busy; only probes measure a link's latency. One deviating sample may be an outlier; a second consecutive one that agrees with it is the begin
 //! or the end of a drift. Until then the link is *in doubt*. So are, after a drift, all other links at its two ends: a
 //! load on one link of a cluster usually slows more of them, and a plan made before their probes would only move to the
 //! next slow link. An active monitor probes links in doubt first; then slow links that no plan uses, since only a probe
