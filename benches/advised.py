@@ -23,7 +23,7 @@ UNTIMED, TIMED = 4, 40
 JOB_S = 60
 START_S = 20.0
 # The part that is left of the rates from one cluster to the other.
-SLOWED = 0.5
+SLOWED = 0.1
 # Broadcasts with an advisor may take this much longer while nothing changes: conditions change as much.
 SLOWER = 1.15
 WANTED = 0.9
@@ -85,9 +85,15 @@ def watched(setting: Setting, net: Path, state: Path, parts: Sequence[float]) ->
 
 
 def is_right(row: Mapping[str, Any]) -> bool:
-    """Whether a believed link has about the part of its rate that is left."""
+    """Whether the interval of a believed link's rate has the part that is left."""
     left = SLOWED if is_crossing(row["from"], row["to"]) else 1.0
-    return bool(max(row["rate"], left) <= (1 + row["within"]) * min(row["rate"], left))
+    low, high = row["rate_interval"]
+    return bool(low <= left <= high)
+
+
+def shown(row: Mapping[str, Any]) -> str:
+    low, high = row["rate_interval"]
+    return f"{row['from']} to {row['to']} {row['rate']:.2g} in {low:.2g} to {high:.2g}"
 
 
 def verdict(found: Mapping[str, Any], ranks: int) -> tuple[str, bool]:
@@ -102,7 +108,7 @@ def verdict(found: Mapping[str, Any], ranks: int) -> tuple[str, bool]:
     if "changed" in found:
         rows = found["changed"]["believed"]
         right = sum(map(is_right, rows))
-        rates = ", ".join(f"{row['from']} to {row['to']} {row['rate']:.2g}" for row in rows)
+        rates = ", ".join(map(shown, rows))
         lines.append(f"{SLOWED:g} of the rate between clusters left: {right} of {len(rows)} right ({rates})")
         holds &= bool(rows) and right >= WANTED * len(rows)
     return "; ".join(lines), holds

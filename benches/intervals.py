@@ -11,7 +11,8 @@ In each of five settings `broadleaf measure` measures the network once. Then, fo
 - tune: N jobs time the broadcasts that `broadleaf tune` chooses for the MPI, and one job each of the MPI's
   algorithms. Their times over the expected ones, which have no interval, and over the fastest are printed.
 - advisor: broadcasts with and without an advisor. It is to believe at most one link of ten changed while none
-  is, and what it believes is to be right once half of the rates between the clusters is left (advised.py).
+  is. Once a tenth of the rates from one cluster to the other is left, it is to notice, and nine of ten
+  intervals of the rates that it believes are to have the true one (advised.py).
 
 The settings:
 

@@ -13,6 +13,7 @@ import broadleaf as bl
 from broadleaf._core import Advisor
 from broadleaf.advise import State, StateError
 from broadleaf.advise.monitor import Monitor, Probed, representatives
+from broadleaf.advise.network import Network, Observed
 from broadleaf.advise.samples import Expectation, Expected, Usual, findings
 from broadleaf.advise.service import Service
 from broadleaf.mpi import start_of
@@ -63,6 +64,15 @@ def test_a_link_is_not_blamed_for_a_sender_that_was_slow_before() -> None:
     assert list(findings({(1, 2): halves(4.1)}, expected, known)) == []
     assert [f.seconds for f in findings({(0, 1): halves(1.0)}, expected, known)] == [1.0, 1.0]
     assert [f.target for f in findings({(1, 2): halves(4.1)}, expected, known)] == [2, 2]
+
+
+def test_a_slow_link_may_have_waited_for_its_senders_other_links() -> None:
+    links = ((0, 1), (1, 2), (1, 3), (0, 4))
+    expected = Expectation(dict.fromkeys(links, (1.0, 1.0)))
+    seen = dict(zip(links, map(halves, (2.0, 4.0, 6.0, 0.5)), strict=True))
+    others = {(found.source, found.target): found.others for found in findings(seen, expected)}
+    # The slowest of a sender's inputs and other outputs; faster ones delay nothing.
+    assert others == {(0, 1): 1.0, (1, 2): 6.0, (1, 3): 4.0, (0, 4): 2.0}
 
 
 def test_a_link_that_the_plan_does_not_have_says_nothing() -> None:
@@ -117,6 +127,46 @@ def test_ratios_are_those_of_the_nearest_rehearsed_size(platform: bl.Platform) -
         assert rehearsed.of(plan, size).ratios == pytest.approx((2.0, 8.0))
         assert rehearsed.of(plan, size).halves == Expected(platform).of(plan, size).halves
         assert Expected(platform).of(plan, size).ratios == (1.0, 1.0)
+
+
+def test_a_believed_rate_has_an_interval_as_wide_as_rehearsed_broadcasts_varied(
+    platform: bl.Platform,
+) -> None:
+    row = {"bytes": MEBIBYTE, "predicted_s": 1.0, "least_s": 2.0 * 1.15, "greatest_s": 8.0 / 1.15}
+    measured = {"date": "2026-01-01T00:00", "quality": "good", "hosts": [], "warnings": []}
+    provenance = {"measured": {**measured, "rehearsed": [row]}}
+    rehearsed = bl.Platform.from_dict({**platform.to_dict(), "provenance": provenance})
+    network = Network(rehearsed, has_monitor=False, resume_after=0)
+    plan = bl.plan(rehearsed, "n0", MEBIBYTE, planner="grow", segment_bytes=MEBIBYTE // 16)
+    predicted = Expected(platform).of(plan, MEBIBYTE).halves[0, 1]
+    brought = {"version": 1, "plan": plan.to_dict(), "nodes": [0, 1, 2, 3]}
+    note = {"communicator": "a7", "root": 0, "version": 1}
+    for call, times in enumerate([3.0] * 5 + [30.0] * 2):
+        heard = {**note, "age_s": 0.0, "bytes": MEBIBYTE, "brought": brought if call == 0 else None}
+        network.called(heard, float(call))
+        seconds = [times * half_s for half_s in predicted]
+        sample = {**note, "call": call, "message_bytes": MEBIBYTE, "from": 0, "to": 1}
+        network.timed({**sample, "bytes": [MEBIBYTE // 2] * 2, "seconds": seconds}, float(call))
+        network.settle(call + 0.5)
+        assert (network.believed() == []) == (times == 3.0)
+    (believed,) = network.believed()
+    assert (believed["from"], believed["to"]) == ("n0", "n1")
+    assert believed["rate"] == pytest.approx(0.1)
+    # A fifth by which samples may differ, and the root of four by which rehearsed broadcasts varied. As the
+    # usual time is three times that of the link's bytes, a thirtieth of its rate would do.
+    assert believed["rate_interval"] == pytest.approx([0.1 / 3 / 2.4, 0.1 * 2.4])
+
+
+def test_the_interval_of_a_link_that_may_have_waited_reaches_up_to_the_measured_rate(
+    platform: bl.Platform,
+) -> None:
+    network = Network(platform, has_monitor=False, resume_after=0)
+    for others, high in ((1.0, 0.12), (2.0, 0.24), (40.0, 1.0)):
+        network._observed["n0", "n1"] = Observed(1.0, others)
+        assert network._interval((0, 1), 0.1) == pytest.approx([0.1 / 1.2, high])
+    # A probe waits for nothing.
+    network.probed(0, 1, MEBIBYTE, 10 * MEBIBYTE / RATE, 10.0)
+    assert network._interval((0, 1), 0.1) == pytest.approx([0.1 / 1.2, 0.12])
 
 
 def test_what_is_expected_is_what_the_links_rates_say(platform: bl.Platform) -> None:
@@ -223,7 +273,8 @@ def test_latencies_that_a_probe_finds_are_believed(platform: bl.Platform, tmp_pa
     monitor = Monitor(start_of(flavour="mpich"), [Host("n0", 1), Host("n1", 1)], print)
     service = Service(state, monitor, print)
     service.prepare(path)
-    for now_s, believed in ((0.0, []), (1.0, [{"from": "n0", "to": "n1", "rate": 1.0, "within": 0.2}])):
+    drift = {"from": "n0", "to": "n1", "rate": 1.0, "rate_interval": pytest.approx([1 / 1.2, 1.2])}
+    for now_s, believed in ((0.0, []), (1.0, [drift])):
         monitor._found.put(Probed("n0", "n1", (), 0.02))
         service.turn(now_s)
         found = service.summary()["believed"]

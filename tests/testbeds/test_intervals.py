@@ -49,20 +49,23 @@ def test_the_chosen_algorithm_is_compared_with_the_fastest(benches: Any) -> None
     )
 
 
-def test_a_belief_is_right_within_its_tolerance(benches: Any) -> None:
+def test_a_belief_is_right_if_its_interval_has_the_part_that_is_left(benches: Any) -> None:
     def found(calm: int, rates: dict[tuple[str, str], float], longer: float = 1.0) -> dict[str, Any]:
-        rows = [{"from": u, "to": v, "rate": rate, "within": 0.2} for (u, v), rate in rates.items()]
+        rows = [
+            {"from": u, "to": v, "rate": rate, "rate_interval": [rate / 1.2, 1.2 * rate]}
+            for (u, v), rate in rates.items()
+        ]
         unchanged = {"samples": 9, "seconds": [[longer]], "believed": [{}] * calm}
         return {"alone_s": [1.0], "unchanged": unchanged, "changed": {"believed": rows}}
 
     verdict = benches["advised"].verdict
-    right = {("a0", "b1"): 0.42, ("a3", "b0"): 0.6}
+    right = {("a0", "b1"): 0.084, ("a3", "b0"): 0.12}
     assert verdict(found(1, right), 4)[1]
     # Two of twelve links while none changed; slower plans; a wrong rate; another link; nothing seen.
     assert not verdict(found(2, right), 4)[1]
     assert not verdict(found(0, right, longer=1.2), 4)[1]
-    assert not verdict(found(0, {**right, ("a1", "b1"): 0.3}), 4)[1]
-    assert not verdict(found(0, {**right, ("b0", "a1"): 0.5}), 4)[1]
+    assert not verdict(found(0, {**right, ("a1", "b1"): 0.06}), 4)[1]
+    assert not verdict(found(0, {**right, ("b0", "a1"): 0.1}), 4)[1]
     assert not verdict(found(0, {}), 4)[1]
 
 

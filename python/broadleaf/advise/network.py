@@ -9,8 +9,9 @@ from typing import Any
 from broadleaf._core import Advisor, Plan, Platform
 from broadleaf.advise.samples import Expected, Halves, Link, Usual, findings
 
-# The samples of one call come from several processes, each of which writes every tenth of a second at least.
-SETTLED_S = 0.12
+# The samples of one call come from several processes, each of which writes every tenth of a second, on busy
+# cores later.
+SETTLED_S = 0.3
 # Calls and communicators remembered.
 MOST_CALLS = 256
 MOST_COMMUNICATORS = 64
@@ -49,6 +50,16 @@ class Timed:
     halves: dict[tuple[int, int], Halves] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Observed:
+    """A transfer that gave an estimate; by default a probe's."""
+
+    # The part of the usual time in which the measured link would be busy.
+    busy: float = 1.0
+    # How slow the slowest other link of its sender was.
+    others: float = 1.0
+
+
 class Network:
     """One platform. Notes come from files: malformed ones raise ValueError, KeyError or TypeError."""
 
@@ -62,6 +73,11 @@ class Network:
         self._expected = Expected(platform)
         self._usual = Usual()
         self._slowness: dict[Link, float] = {}
+        # The greatest factor by which times vary while nothing changes.
+        self._spread = 1.0
+        self._groups = [node.get("cluster") or node["id"] for node in platform.to_dict()["nodes"]]
+        # Of the last transfer of a link, or between two clusters.
+        self._observed: dict[Any, Observed] = {}
         self._communicators: OrderedDict[int, Communicator] = OrderedDict()
         self._calls: OrderedDict[tuple[int, int], Timed] = OrderedDict()
 
@@ -70,19 +86,34 @@ class Network:
         return communicator in self._communicators
 
     def believed(self) -> list[dict[str, Any]]:
-        """The links that differ from the measured platform: their share of the rate, by which share later
-        samples may differ from that before it changes, their added latency."""
-        nodes, within = self.platform.nodes, self.advisor.tolerance
+        """The links that differ from the measured platform: their share of the rate with its interval, their
+        added latency."""
         return [
             {
-                "from": nodes[source],
-                "to": nodes[target],
+                "from": self.platform.nodes[source],
+                "to": self.platform.nodes[target],
                 "rate": rate,
-                "within": within,
+                "rate_interval": self._interval((source, target), rate),
                 "added_latency_s": added_s,
             }
             for source, target, rate, added_s in self.advisor.drifts()
         ]
+
+    def _interval(self, link: Link, rate: float) -> list[float]:
+        """Wider than the rate by as much as its samples may differ without a change, and by as much as
+        rehearsed broadcasts varied. A link that was idle for a part of the usual time may have become slower
+        by as much more; one that may only have waited for others of its sender may be as fast as measured."""
+        width = (1 + self.advisor.tolerance) * self._spread
+        observed = self._observed.get(self._pair(link), Observed())
+        return [
+            observed.busy * rate / width,
+            max(rate * width, min(1.0, rate * width * observed.others)),
+        ]
+
+    def _pair(self, link: Link) -> Any:
+        """What has one estimate: a link inside a cluster, and all links from one cluster to another."""
+        one, other = (self._groups[end] for end in link)
+        return link if one == other else (one, other)
 
     def called(self, call: dict[str, Any], now_s: float) -> None:
         """Takes a root's note of its call."""
@@ -110,6 +141,11 @@ class Network:
             root, size, version = (int(sample[name]) for name in ("root", "message_bytes", "version"))
             self._calls[key] = Timed(key[0], root, size, version, now_s)
         self._calls[key].halves[int(sample["from"]), int(sample["to"])] = halves
+
+    def probed(self, source: int, target: int, size: int, seconds: float, now_s: float) -> None:
+        """Takes one transfer of the monitor's, which waited for no other."""
+        self.advisor.sampled(source, target, size, seconds, None, now_s, is_active=True)
+        self._observed.pop(self._pair((source, target)), None)
 
     def settle(self, now_s: float) -> None:
         """Evaluates calls whose samples are complete."""
@@ -151,6 +187,7 @@ class Network:
                 if link[0] != link[1]:
                     seen[link] = halves
         expected = self._expected.of(plan, call.message_bytes)
+        self._spread = max(self._spread, expected.spread)
         for found in findings(seen, self._usual.times(seen, expected, now_s), self._slowness):
             self.advisor.sampled(
                 found.source,
@@ -161,6 +198,10 @@ class Network:
                 now_s,
                 is_active=False,
             )
+            ends = (self.platform.nodes[found.source], self.platform.nodes[found.target])
+            busy = self.platform.transfer_s(*ends, found.message_bytes) / found.expected_s
+            observed = Observed(min(1.0, busy), found.others)
+            self._observed[self._pair((found.source, found.target))] = observed
         # Of the second halves, when all links are busy.
         self.advisor.carried([(*link, size / seconds) for link, (_, (size, seconds)) in seen.items()])
 

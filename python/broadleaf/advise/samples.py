@@ -7,6 +7,7 @@ received slowly itself; such a link shows nothing. The remaining slow links are 
 
 from __future__ import annotations
 
+import heapq
 import math
 import statistics
 from collections import OrderedDict
@@ -40,6 +41,8 @@ class Finding:
     message_bytes: int
     seconds: float
     expected_s: float
+    # How slow the slowest other link of its sender is, in or out, 1 or more: the transfer may have waited.
+    others: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -147,14 +150,17 @@ def findings(
     known = {} if known is None else known
     known.update({link: max(slowness(link)) for link in seen})
     feeding: dict[int, float] = {}
+    sending: dict[int, list[tuple[float, Link]]] = {}
     for link in known.keys() & expected.keys():
         feeding[link[1]] = max(feeding.get(link[1], 1.0), known[link])
+        sending[link[0]] = heapq.nlargest(2, [*sending.get(link[0], []), (known[link], link)])
     for link in seen:
         wanted = expected.get(link, (0.0, 0.0))
         fed = feeding.get(link[0], 1.0)
+        others = max([fed, *(slow for slow, other in sending.get(link[0], []) if other != link)])
         for (message_bytes, _), should, slow in zip(seen[link], wanted, slowness(link), strict=True):
             if slow == 0.0 or (slow > NOTICEABLE and slow < NOTICEABLE * fed):
                 continue
             # Messages that waited in buffers arrive together: a short time shows no faster link.
             is_usual = spread > 1.0 and slow <= spread
-            yield Finding(*link, message_bytes, should if is_usual else slow * should, should)
+            yield Finding(*link, message_bytes, should if is_usual else slow * should, should, others)

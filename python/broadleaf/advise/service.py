@@ -219,7 +219,7 @@ class Service:
             if not probed.samples:
                 network.advisor.not_probed(source, target, now_s)
             for size, seconds in probed.samples:
-                network.advisor.sampled(source, target, size, seconds, None, now_s, is_active=True)
+                network.probed(source, target, size, seconds, now_s)
             if probed.latency_s is not None:
                 network.advisor.found_latency(source, target, probed.latency_s, now_s)
 

@@ -8,10 +8,11 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-/// Between two looks at the plans that the advisor gives; also the delay of a note that is not urgent.
+/// Between two looks at the plans that the advisor gives, and the longest delay of a note. A note of every broadcast,
+/// written at once, keeps the advisor busy, and so the cores that ranks share with it.
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// The most files of notes that a process keeps: without an advisor no program reads them.
@@ -27,7 +28,6 @@ pub struct Mailbox {
     directory: PathBuf,
     process: String,
     pending: Mutex<Pending>,
-    wake: Condvar,
     watches: Mutex<Vec<Weak<dyn Look>>>,
 }
 
@@ -53,7 +53,6 @@ impl Mailbox {
             directory: directory.to_path_buf(),
             process: format!("{}-{}", host.trim().replace('/', "_"), std::process::id()),
             pending: Mutex::default(),
-            wake: Condvar::new(),
             watches: Mutex::default(),
         });
         let worker = Arc::clone(&mailbox);
@@ -73,12 +72,9 @@ impl Mailbox {
         locked(&self.pending).add_call(note);
     }
 
-    /// Notes the time of a link; an urgent note is written at once.
-    pub fn timed(&self, note: SampleNote, is_urgent: bool) {
+    /// Notes the time of a link; written soon.
+    pub fn timed(&self, note: SampleNote) {
         locked(&self.pending).add_sample(note);
-        if is_urgent {
-            self.wake.notify_one();
-        }
     }
 
     /// Looks for plans from now on, until the watch is dropped.
@@ -110,12 +106,8 @@ impl Mailbox {
     fn work(&self) {
         let mut number: u64 = 0;
         loop {
-            let pending = {
-                let waiting = locked(&self.pending);
-                let (mut pending, _) =
-                    self.wake.wait_timeout(waiting, PERIOD).unwrap_or_else(|poisoned| poisoned.into_inner());
-                std::mem::take(&mut *pending)
-            };
+            std::thread::sleep(PERIOD);
+            let pending = std::mem::take(&mut *locked(&self.pending));
             if !pending.is_empty() {
                 self.write(&pending, &mut number);
             }

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// With fewer messages no rate is estimated.
 const LEAST_MESSAGES: u64 = 4;
 
-/// A rate that differs from the last reported one by this much is reported at once.
+/// A rate that differs from the last reported one by this much is reported.
 const DRIFT: f64 = 0.15;
 
 /// Other rates are reported at this interval.
@@ -140,7 +140,7 @@ impl Teller {
                 to: rank,
                 halves,
             };
-            mailbox.timed(note, is_drift);
+            mailbox.timed(note);
         }
     }
 }
