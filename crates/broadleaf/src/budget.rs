@@ -82,6 +82,13 @@ impl Budget {
         self.guard.as_ref().is_some_and(|guard| least_s > guard.whole.as_secs_f64() + LATE_S)
     }
 
+    /// Whether work of that many seconds, which cannot be stopped, would end before the time limit.
+    pub fn has_time_for(&self, least_s: f64) -> bool {
+        self.guard.as_ref().is_none_or(|guard| {
+            guard.deadline.saturating_duration_since(Instant::now()).as_secs_f64() >= least_s
+        })
+    }
+
     /// Counts work that has been done; whether the budget is spent now.
     pub fn spend(&self, units: u64) -> bool {
         if let Some(done) = &self.done {
@@ -246,6 +253,7 @@ mod tests {
         assert!(!none.was_cut_by_time(), "it had no units either");
         let hour = Budget::within(Duration::from_secs(3600));
         assert_eq!(hour.asked(), Some(3600 * UNITS_PER_S));
+        assert!(hour.has_time_for(3599.0) && !hour.has_time_for(3600.1) && !none.has_time_for(1e-9));
         let part = hour.divided(u32::MAX);
         std::thread::sleep(Duration::from_millis(2));
         let with_units = Budget { end: u64::MAX, ..part };
@@ -257,6 +265,7 @@ mod tests {
     #[test]
     fn no_limit_and_one_beyond_the_clock_are_never_spent() {
         for budget in [Budget::UNLIMITED, Budget::within(Duration::MAX), Budget::of(None)] {
+            assert!(budget.has_time_for(1e9));
             assert!(!budget.is_timed() && !budget.spend(u64::MAX) && !budget.spend(1));
             assert_eq!((budget.left(), budget.spent_part()), (u64::MAX, 0.0));
             assert!(!budget.divided(3).is_spent() && !budget.without_last(2).is_spent());

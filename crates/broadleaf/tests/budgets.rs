@@ -121,6 +121,19 @@ fn a_planner_too_slow_for_the_time_limit_refuses_in_one_line() {
     assert!(within("van-de-geijn", &Budget::of_work(0)).is_ok());
 }
 
+/// The way in anneals for half of the limit, the way out for what is left.
+#[test]
+fn both_ways_of_an_annealed_all_reduce_share_the_time_limit() {
+    let (platform, root) = mesh(6);
+    let instance = Instance::new(&platform, root, 1 << 20).unwrap();
+    let both = Instance { collective: Collective::Allreduce, ..instance };
+    let budget = Budget::within(Duration::from_millis(40));
+    let plan = plan_with(find("annealing").unwrap(), &both, &budget).unwrap();
+    assert_eq!((plan.trees.len(), plan.inward.len()), (1, 1));
+    let (asked, done) = (budget.asked().unwrap(), budget.done());
+    assert!(done >= asked && done <= asked + 100, "{done} of {asked} units");
+}
+
 /// Of 4,000 hosts in a ring a quarter send to others than neighbours: each needs a search of paths past all hosts and links.
 #[test]
 fn trees_that_take_too_long_to_route_are_refused() {

@@ -102,7 +102,9 @@ pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) ->
     if is_joined(planner, instance) {
         let half = half_of(planner, instance).unwrap_or(Collective::Bcast);
         let [inward, outward] = all_reduce::halves(half, instance);
-        let way_in = planned(planner, &inward, budget)?;
+        // Of a time limit, each half gets its part.
+        let first = if budget.is_timed() { budget.divided(2) } else { budget.clone() };
+        let way_in = planned(planner, &inward, &first)?;
         in_time(&way_in, 2, instance, budget)?;
         return all_reduce::joined(instance, way_in, planned(planner, &outward, budget)?);
     }

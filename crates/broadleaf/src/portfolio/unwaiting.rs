@@ -24,8 +24,10 @@ fn first_segment(plan: &Plan) -> Plan {
 
 /// The same without a simulation, which for n trees takes longer than to plan them.
 pub(super) fn unsimulated_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    let whole_s = plan.message_bytes as f64 / throughput(platform, plan)?;
-    Ok((first_segments_s(platform, &first_segment(plan)) + steady_s(platform, plan)?).max(whole_s))
+    let rate = throughput(platform, plan)?;
+    let steady_s = (plan.message_bytes - plan.segment_bytes) as f64 / rate;
+    let first_s = first_segments_s(platform, &first_segment(plan));
+    Ok((first_s + steady_s).max(plan.message_bytes as f64 / rate))
 }
 
 /// When the first segment of every tree has come to all, if trees do not wait for each other; seconds.

@@ -2,7 +2,7 @@
 
 use super::network::{Network, EVENTS_PER_LOOK, EVENTS_PER_UNIT};
 use super::{static_order, transfers_of};
-use crate::budget::Budget;
+use crate::budget::{Budget, UNITS_PER_S};
 use crate::plan::{throughput, Plan, PlanError, Programs, Tree};
 use crate::platform::Platform;
 use std::sync::Arc;
@@ -112,7 +112,8 @@ fn finish_s(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Vec<f64>
         return Ok(finish_s);
     }
     let setup = setup_units(&plan);
-    if setup > 0 && budget.spend(setup) {
+    let has_time = budget.has_time_for(setup as f64 / UNITS_PER_S as f64);
+    if setup > 0 && (budget.spend(setup) || !has_time) {
         return Err(PlanError::OutOfTime);
     }
     let programs = Programs::for_platform(&Arc::new(plan), platform)?;

@@ -29,6 +29,9 @@ use std::collections::HashMap;
 const MOST_LINKS: usize = 20_000;
 /// The same for an all-gather, whose prices take a cheapest tree for each host.
 const MOST_TREE_LINKS: usize = 1_000_000;
+/// Links of cheapest trees that the first prices pass in a second. Measured: 60 ms for 88 trees of 7,656 links
+/// (`benches/time_limits.py grid5000-88`).
+const TREE_LINKS_PER_S: f64 = 1e7;
 /// The relative gap of the prices to the best ones, and the limit of their work.
 const GAP: f64 = 1e-3;
 const LIMITS: Limits = Limits { rounds: 200 };
@@ -97,6 +100,10 @@ pub(super) fn priced_blocks_s(
     let trees = if scatter_root.is_some() { 1 } else { hosts };
     let links = link_count(platform);
     if has_switches || links > MOST_LINKS || links * trees > MOST_TREE_LINKS || budget.is_spent() {
+        return 0.0;
+    }
+    // The trees of the first prices cannot be stopped.
+    if !budget.has_time_for((links * trees) as f64 / TREE_LINKS_PER_S) {
         return 0.0;
     }
     let from_the_start = vec![0.0; platform.node_count()];

@@ -90,7 +90,11 @@ impl Planner for Annealing {
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         pairs::plan(instance, CARD.name, budget, |matrices, root| {
             let allowance = match budget.asked() {
-                Some(_) => Allowance::Moves(budget.left().saturating_mul(MOVES_PER_UNIT)),
+                Some(_) => {
+                    let left = budget.left();
+                    budget.spend(left);
+                    Allowance::Moves(left.saturating_mul(MOVES_PER_UNIT))
+                }
                 None => usual_allowance(matrices.len()),
             };
             let found = search(matrices, root, Rule::EveryPair, allowance, &mut Random::new(instance.seed));
