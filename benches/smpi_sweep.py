@@ -37,7 +37,6 @@ import broadleaf as bl
 from broadleaf import smpi
 from broadleaf.benchmarks import OURS
 from broadleaf.benchmarks.collectives import COLLECTIVES, Simulated
-from broadleaf.benchmarks.collectives import limit_s as collective_limit_s
 from broadleaf.benchmarks.limit import limit_s
 from broadleaf.benchmarks.smpi import Bed, known_algorithms, simulated
 
@@ -119,7 +118,9 @@ def sweep_collective(options: argparse.Namespace, cells: dict[str, Cell]) -> Non
                     key(collective, name, size),
                     {"collective": collective, "network": name, "bytes": size, "seconds": {}},
                 )
-                cell["limit_s"] = cell["rate_limit_s"] = collective_limit_s(platform, collective, block)
+                cell["limit_s"] = cell["rate_limit_s"] = limit_s(
+                    platform, platform.hosts[0], block, collective
+                )
                 for way in bed.ways(options.algorithms or []):
                     known = way.name in cell["seconds"] and not options.again
                     if known or (options.ours and not way.is_ours):
@@ -211,7 +212,7 @@ def page(cells: dict[str, Cell]) -> str:
         "",
         "Simulated seconds of the second broadcast from the first rank, under SimGrid's SMPI in the clean",
         "model; `-` timed out after 60 s of real time, at this size or a smaller one, or delivered",
-        "wrong bytes; empty: not run. Limit: message / slowest cut plus the latency to the farthest host.",
+        "wrong bytes; empty: not run. Limit: the bound of every plan, `bl.makespan_bound_s`.",
         "Made by",
         "",
         "    python benches/smpi_sweep.py --table docs/smpi-sweep.md",

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from broadleaf import smpi
-from broadleaf._core import Platform, plan
+from broadleaf._core import Platform
 from broadleaf.benchmarks import OURS, BenchError, Row, need_checkout
+from broadleaf.benchmarks.limit import limit_s
 from broadleaf.benchmarks.local import output_of
 from broadleaf.benchmarks.namespaces import PAYLOAD, namespaces_output
 from broadleaf.benchmarks.smpi import LEFT_OUT
@@ -59,8 +60,6 @@ MPICH_ALGORITHMS = {
     "allreduce": ("recursive_doubling", "reduce_scatter_allgather", "ring"),
 }
 COLLECTIVES = tuple(OPENMPI_ALGORITHMS)
-# The bound does not depend on the planner; these are the fastest planners.
-BOUNDED_BY = {"scatter": "flat", "gather": "flat", "reduce": "flat"}
 TIMEOUT_S = 120.0
 # Between namespaces, beside the first.
 REPETITIONS = 3
@@ -109,46 +108,6 @@ def chosen(found: list[Way], algorithms: Sequence[str], whose: str, collective: 
     if unknown:
         raise BenchError(f"{whose} has no {collective} {unknown[0]!r}; there are {', '.join(known)}")
     return [way for way in found if way.is_ours or not algorithms or way.name in algorithms]
-
-
-def limit_s(platform: Platform, collective: str, block_bytes: int) -> float:
-    """The bound of all plans on a platform, in the model and where bytes wait for pipes, seconds."""
-    planner = BOUNDED_BY.get(collective, "ring")
-    plans = [
-        plan(network, network.hosts[0], block_bytes, planner, collective)
-        for network in (platform, *through_pipes(platform))
-    ]
-    bounds_s = [float(made.bound_s) for made in plans if made.bound_s is not None]
-    if not bounds_s:
-        raise BenchError(f"{platform.name}: nothing bounds a collective there; give its links a rate")
-    return max(bounds_s)
-
-
-def through_pipes(platform: Platform) -> list[Platform]:
-    """The platform on which bytes arrive no sooner than all pipes of their link have carried them, if it
-    differs.
-
-    In the model a transfer arrives at its link's rate, however slow its pipes are, which no network can do.
-    Here it holds ports as long as there, and its link until the narrowest pipe has carried the bytes.
-    """
-    network = platform.to_dict()
-    if network["port_model"] != "one-port":
-        return []
-    pipes = {pipe["id"]: 1 / pipe["bandwidth_bytes_per_s"] for pipe in network.get("shared", [])}
-    joins = [*network.get("meshes", []), *network.get("bridges", [])]
-    is_slower = False
-    for link in [*network.get("links", []), *(join["link"] for join in joins)]:
-        if "bandwidth_bytes_per_s" not in link:
-            return []
-        uses = link.get("uses", [])
-        s_per_byte = 1 / link["bandwidth_bytes_per_s"]
-        slowest = max([s_per_byte, *(pipes[pipe] * uses.count(pipe) for pipe in uses)])
-        is_slower |= slowest > s_per_byte
-        link.update(dict.fromkeys(("send_startup_s", "recv_startup_s"), link.get("startup_s", 0.0)))
-        link.update(dict.fromkeys(("send_s_per_byte", "recv_s_per_byte"), s_per_byte))
-        link["bandwidth_bytes_per_s"] = 1 / slowest
-    network["port_model"] = "multi-port"
-    return [Platform.from_dict(network)] if is_slower else []
 
 
 def local_collectives(
@@ -250,7 +209,9 @@ def smpi_collectives(
         for size in sizes:
             for way in bed.ways(algorithms):
                 told(f"{size} bytes: {way.name}")
-                row = Row(way.name, len(network.hosts), size, limit_s(network, collective, size))
+                row = Row(
+                    way.name, len(network.hosts), size, limit_s(network, network.hosts[0], size, collective)
+                )
                 row.samples_s = bed.samples(way, size, timeout_s)
                 rows.append(row)
     return rows
@@ -278,7 +239,7 @@ def namespaces_collectives(
         for size in sizes:
             for way in ways(flavour, collective, algorithms):
                 told(f"{size} bytes: {way.name}")
-                limit = limit_s(network, collective, size) / PAYLOAD
+                limit = limit_s(network, network.hosts[0], size, collective) / PAYLOAD
                 row = Row(way.name, len(network.hosts), size, limit)
                 variables, options = dict(way.variables), []
                 if way.is_ours:
