@@ -3,7 +3,7 @@
 
     benches/namespaces.py [--mpi openmpi|mpich] [--ours] [--rivals FOLDER]
 
-Compares with every broadcast algorithm of Open MPI and of MPICH (16 minutes; --ours takes one), and with
+Compares with every broadcast algorithm of Open MPI and of MPICH (20 minutes; --ours takes one), and with
 the newest algorithms as their authors wrote them (--rivals; benches/rivals.py lists what FOLDER holds). Then
 the root's port drops to half of its rate while 16 broadcasts run, and BROADLEAF_STATS has the change. Raw
 samples go to .bench/namespaces.json; the exit code is 1 if Broadleaf is not within 1.25 of the limit, if an

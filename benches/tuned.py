@@ -11,7 +11,7 @@ from typing import Any
 from laws import Setting
 
 import broadleaf as bl
-from broadleaf.benchmarks.namespaces import ways
+from broadleaf.benchmarks.namespaces import ways_by_rules
 from broadleaf.rehearsal import times_of
 
 SIZES = (1 << 16, 1 << 20, 1 << 22)
@@ -50,7 +50,7 @@ def tuned(setting: Setting, net: Path, folder: Path, jobs: int) -> list[dict[str
 def own(setting: Setting) -> dict[str, dict[str, str]]:
     """The variables that select each of the MPI's own broadcasts, and none for its default."""
     found = {}
-    for name, words, variables in ways(setting.mpi.flavour, setting.mpi.runtime, Path(), [])[1:]:
+    for name, words, variables in ways_by_rules(setting.mpi.flavour):
         # Words are "--mca NAME VALUE".
         parameters = {f"OMPI_MCA_{words[at + 1]}": words[at + 2] for at in range(0, len(words), 3)}
         found[name] = {**parameters, **variables, **(NO_DEVICE if variables else {})}

@@ -16,9 +16,10 @@ from broadleaf.benchmarks import OURS, BenchError
 from broadleaf.benchmarks.collectives import COLLECTIVES, Way, local_collectives, timed, ways
 from broadleaf.benchmarks.limit import limit_s
 from broadleaf.benchmarks.local import starts_of
+from broadleaf.benchmarks.namespaces import ADAPT_TREES, components, ways_by_component
 from broadleaf.benchmarks.smpi import second_seconds
 from broadleaf.formats.simgrid import load_simgrid, write_simgrid
-from broadleaf.mpi import required_mpis
+from broadleaf.mpi import MpiNotFoundError, find_mpi, required_mpis
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -200,6 +201,31 @@ def test_wrong_use_is_one_line(arguments: tuple[str, ...], told: str) -> None:
     assert done.returncode == 2
     assert told in done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_open_mpi_has_the_parameters_of_its_components_broadcasts() -> None:
+    """It runs its default where it does not know one."""
+    try:
+        mpi = find_mpi("openmpi")
+    except MpiNotFoundError as error:
+        pytest.skip(str(error))
+    has = components(mpi)
+    assert {"tuned", "adapt"} <= has
+    found = ways_by_component(has)
+    assert [name for name, _, _ in found if name.startswith("adapt ")] == [f"adapt {t}" for t in ADAPT_TREES]
+    command = [mpi.mpiexec.with_name("ompi_info"), "--param", "coll", "all", "--level", "9", "--parsable"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+    for name, words, _ in found:
+        assert words[::3] == ["--mca"] * (len(words) // 3)
+        for parameter in words[1::3]:
+            assert f":param:{parameter}:value:" in listed, (name, parameter)
+    (trees,) = (line for line in listed.splitlines() if "coll_adapt_bcast_algorithm:help" in line)
+    assert trees.endswith(", ".join(f"{number}: {tree}" for number, tree in enumerate(ADAPT_TREES, start=1)))
+
+
+def test_components_that_an_mpi_lacks_are_no_rivals() -> None:
+    assert ways_by_component({"tuned", "han"}) == []
+    assert [name for name, _, _ in ways_by_component({"acoll", "tuned"})] == ["acoll"]
 
 
 @pytest.mark.parametrize("collective", COLLECTIVES)
