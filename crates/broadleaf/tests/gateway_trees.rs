@@ -1,4 +1,4 @@
-//! `gateway-trees`: its plans on drawn networks of clusters, and what `best` gains by it among many nodes.
+//! `gateway-trees`: its plans on drawn networks of clusters, and what `best` gains by it among many nodes and over long latencies.
 
 use broadleaf::budget::Budget;
 use broadleaf::optimum::makespan_bound_s;
@@ -103,6 +103,58 @@ fn best_comes_near_the_bound_among_many_nodes() {
         let other_s = planned(&platform, "ecef-pipelined", bytes).predicted.makespan_s.unwrap();
         assert!(other_s >= ahead * found_s, "{bytes} bytes: {found_s} s, ecef-pipelined {other_s} s");
     }
+}
+
+/// Clusters of 1 Gb/s, between each two a pipe of 0.1 to 1 Gb/s and 0.5 to 15 ms.
+fn far_clusters(seed: u64) -> Platform {
+    let mut random = Random::new(seed);
+    let sizes: Vec<usize> = (0..6).map(|_| 3 + random.below(10)).collect();
+    let (mut nodes, mut meshes, mut shared, mut bridges) = (vec![], vec![], vec![], vec![]);
+    for (cluster, &size) in sizes.iter().enumerate() {
+        let members: Vec<Value> = (0..size).map(|at| json!(format!("c{cluster}-{at}"))).collect();
+        nodes.extend(members.iter().map(|member| json!({"id": member, "cluster": format!("C{cluster}")})));
+        meshes.push(json!({"nodes": members, "link": {"latency_s": 5e-5, "bandwidth_bytes_per_s": 1.25e8}}));
+        for other in 0..cluster {
+            let (latency_s, rate) = (random.between(5e-4, 1.5e-2), random.between(1.25e7, 1.25e8));
+            for (from, to) in [(cluster, other), (other, cluster)] {
+                let pipe = format!("{from} to {to}");
+                shared.push(json!({"id": pipe, "bandwidth_bytes_per_s": rate}));
+                bridges.push(json!({"from_cluster": format!("C{from}"), "to_cluster": format!("C{to}"),
+                    "link": {"latency_s": latency_s, "bandwidth_bytes_per_s": 1.25e8, "uses": [pipe]}}));
+            }
+        }
+    }
+    let document = json!({"format": "broadleaf-platform/1", "name": "far", "port_model": "one-port",
+        "nodes": nodes, "shared": shared, "meshes": meshes, "bridges": bridges});
+    Platform::from_json(&document.to_string()).unwrap()
+}
+
+/// Chains of clusters arrive late there, and the quickest trees have a part of the rate: trees of limited latency are
+/// between them.
+#[test]
+fn trees_of_limited_latency_carry_medium_messages_over_far_clusters() {
+    let mut gains = Vec::new();
+    for seed in 0..5 {
+        let platform = far_clusters(seed);
+        let instance = Instance::new(&platform, NodeId(0), 4 << 20).unwrap().segmented(8 << 10);
+        let makespan_s = |name: &str| {
+            let plan = find(name).unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
+            simulate(&platform, &plan, false).unwrap().makespan_s
+        };
+        let others = ["ecef-pipelined", "cluster-two-trees", "single-tree", "fef-gap"].map(makespan_s);
+        gains.push(others.into_iter().fold(f64::INFINITY, f64::min) / makespan_s("gateway-trees"));
+    }
+    gains.sort_by(f64::total_cmp);
+    assert!(gains[2] > 1.1, "{gains:?}");
+}
+
+#[test]
+fn it_takes_part_among_few_nodes_too() {
+    let platform = far_clusters(0);
+    let instance = Instance::new(&platform, NodeId(0), 4 << 20).unwrap();
+    let budget = Budget::of_planning(None);
+    let outcome = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &budget).unwrap();
+    assert!(outcome.tried.iter().any(|tried| tried.name == "gateway-trees"));
 }
 
 #[test]

@@ -67,7 +67,6 @@ pub(super) fn plan(
         }
         contest.enter_if_worthwhile(&quick)?;
     } else {
-        contest.pass_over(&early, "takes part among many nodes only; ask for it by name");
         contest.enter(&[first, quick].concat())?;
         contest.settle()?;
     }

@@ -77,6 +77,13 @@ impl ClassNetwork {
         network
     }
 
+    /// By cluster, the edges to others.
+    pub fn out_edges(&self) -> Vec<Vec<u32>> {
+        let mut out_edges = vec![Vec::new(); self.groups.len()];
+        self.graph.from.iter().zip(0..).for_each(|(&from, edge)| out_edges[from as usize].push(edge));
+        out_edges
+    }
+
     /// The hosts of a cluster that take turns; the root, which has the message, is not one of several.
     pub fn in_turn(&self, group: usize) -> usize {
         let hosts = self.groups[group].len();

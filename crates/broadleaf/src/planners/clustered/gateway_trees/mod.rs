@@ -2,7 +2,7 @@
 //!
 //! One tree uses one gateway of each bridge at a time, while all other ports idle. Here a cluster is one vertex with as
 //! many ports as it has hosts, and trees over the clusters share the bridges so that ports and pipes are evenly busy
-//! ([`class_trees`]). Each tree is then laid out over hosts ([`host_trees`]): the hosts of a cluster take turns at
+//! ([`class_trees`]); between far clusters, sets of trees of several depths are compared. Each tree is then laid out over hosts ([`host_trees`]): the hosts of a cluster take turns at
 //! receiving from another cluster and at sending on, and inside the cluster the segment goes round a ring, or down a
 //! binomial tree, from the host that it came in by. The network of clusters is small, however many hosts they have.
 //!
@@ -44,7 +44,7 @@ mod host_trees;
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, Predicted};
 use crate::planners::clustered::modelled_segments::SegmentCounts;
-use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
+use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported, LARGE_NODES};
 use class_network::{are_classes, ClassNetwork};
 use class_trees::{class_trees, Aim, ClassTrees};
 use host_trees::{host_trees, Layout, Shape};
@@ -59,8 +59,7 @@ static CARD: Card = Card {
     guarantee: "none",
     complexity: "O(trees · (bridges · log + n))",
     profile: Profile {
-        // Among few nodes the planners that search come nearer to the bound.
-        pace: |_| Pace::Early,
+        pace,
         segments: Segmentation::Guided { whole: |_, count| count, modelled: modelled_count },
         ..Profile::QUICK
     },
@@ -78,6 +77,18 @@ const COUNTS: SegmentCounts =
     SegmentCounts { start: 256, worth_twice: 1.03, worth_many: 1.1, many_messages: 1_500_000 };
 /// What is tried for each number of segments: each shape with the trees of each aim.
 const AIMS: [Aim; 2] = [Aim::Load, Aim::Arrival];
+/// Among up to [`FEW_CLUSTERS`] clusters also trees of limited latency: between the quickest trees, which share few
+/// ports, and those of even load, which pass clusters in long chains. Chosen.
+const WITHIN: [Aim; 6] = [
+    Aim::Within(1.0),
+    Aim::Within(1.2),
+    Aim::Within(1.4),
+    Aim::Within(1.7),
+    Aim::Within(2.0),
+    Aim::Within(3.0),
+];
+/// Clusters at most for which each set of trees takes some milliseconds. Chosen.
+const FEW_CLUSTERS: usize = 64;
 const SHAPES: [Shape; 2] = [Shape::Chain, Shape::Binomial];
 
 impl Planner for GatewayTrees {
@@ -120,7 +131,8 @@ fn choose(instance: &Instance, network: &ClassNetwork) -> Choice {
     let wanted = TREES.next_multiple_of(largest).min(MOST_EDGES / instance.platform.node_count()).max(1);
     let count = wanted.min(usize::try_from(segments).unwrap_or(usize::MAX));
     let mut best: Option<Choice> = None;
-    for aim in AIMS {
+    let within = WITHIN.iter().filter(|_| network.groups.len() <= FEW_CLUSTERS);
+    for &aim in AIMS.iter().chain(within) {
         let trees = class_trees(network, count, aim);
         let modelled = SHAPES.map(|shape| (modelled_s(network, &trees, shape, segments), shape));
         let quickest = modelled.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
@@ -142,6 +154,14 @@ fn modelled_s(network: &ClassNetwork, trees: &ClassTrees, shape: Shape, segments
     let first_s = arrivals_s.fold(0.0, f64::max);
     let others = (segments - 1) as f64 / trees.entering.len() as f64;
     first_s + others * trees.busiest_s * shape.waiting()
+}
+
+/// Among few nodes other planners are as likely to win, and are quicker.
+fn pace(instance: &Instance) -> Pace {
+    match instance.platform.node_count() > LARGE_NODES {
+        true => Pace::Early,
+        false => Pace::Slow,
+    }
 }
 
 /// Of plans this large no two can be simulated in time.
