@@ -2,9 +2,10 @@
 //!
 //! One tree uses one gateway of each bridge at a time, while all other ports idle. Here a cluster is one vertex with as
 //! many ports as it has hosts, and trees over the clusters share the bridges so that ports and pipes are evenly busy
-//! ([`class_trees`]); between far clusters, sets of trees of several depths are compared. Each tree is then laid out over hosts ([`host_trees`]): the hosts of a cluster take turns at
-//! receiving from another cluster and at sending on, and inside the cluster the segment goes round a ring, or down a
-//! binomial tree, from the host that it came in by. The network of clusters is small, however many hosts they have.
+//! ([`class_trees`]); sets of trees of several latencies are compared. Each tree is then laid out over hosts
+//! ([`host_trees`]): the hosts of a cluster take turns at receiving from another cluster and at sending on, and inside the
+//! cluster the segment goes round a ring, or down a binomial tree, from the host that it came in by. The network of clusters
+//! is small, however many hosts they have.
 //!
 //! Reference: own; after Beaumont, Marchal and Robert, *Broadcast trees for heterogeneous platforms* (trees that share
 //! the ports) on the clusters, and van de Geijn's scatter and ring inside them. Cost: the last host's first segment, and
@@ -107,7 +108,7 @@ impl Planner for GatewayTrees {
         let network = ClassNetwork::new(instance);
         let Choice { makespan_s, trees, shape } = choose(instance, &network);
         let nodes = instance.platform.node_count();
-        let edges = trees.entering.len() * (AIMS.len() * network.between.len() + nodes);
+        let edges = trees.entering.len() * (aims(&network).count() * network.between.len() + nodes);
         budget.spend((edges / EDGES_PER_UNIT) as u64);
         let trees = host_trees(&network, &trees, shape, nodes);
         let Instance { platform, root, message_bytes, segment_bytes, seed, .. } = *instance;
@@ -115,6 +116,12 @@ impl Planner for GatewayTrees {
         let predicted = Predicted { makespan_s: Some(makespan_s), ..Predicted::default() };
         Ok(Plan { predicted, seed, ..plan })
     }
+}
+
+/// The aims of the sets of trees that are compared.
+fn aims(network: &ClassNetwork) -> impl Iterator<Item = Aim> {
+    let within = if network.groups.len() <= FEW_CLUSTERS { &WITHIN[..] } else { &[] };
+    AIMS.into_iter().chain(within.iter().copied())
 }
 
 /// The way that is quickest by the model.
@@ -131,8 +138,7 @@ fn choose(instance: &Instance, network: &ClassNetwork) -> Choice {
     let wanted = TREES.next_multiple_of(largest).min(MOST_EDGES / instance.platform.node_count()).max(1);
     let count = wanted.min(usize::try_from(segments).unwrap_or(usize::MAX));
     let mut best: Option<Choice> = None;
-    let within = WITHIN.iter().filter(|_| network.groups.len() <= FEW_CLUSTERS);
-    for &aim in AIMS.iter().chain(within) {
+    for aim in aims(network) {
         let trees = class_trees(network, count, aim);
         let modelled = SHAPES.map(|shape| (modelled_s(network, &trees, shape, segments), shape));
         let quickest = modelled.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
