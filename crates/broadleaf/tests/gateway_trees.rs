@@ -148,6 +148,20 @@ fn trees_of_limited_latency_carry_medium_messages_over_far_clusters() {
     assert!(gains[2] > 1.1, "{gains:?}");
 }
 
+/// Where simulations follow, a gain of less than three per cent is worth twice as many segments.
+#[test]
+fn among_few_nodes_segments_are_as_short_as_the_model_likes() {
+    let counts = (0..5).map(|seed| {
+        let platform = far_clusters(seed);
+        let instance = Instance::new(&platform, NodeId(0), 16 << 20).unwrap();
+        let budget = Budget::of_planning(None);
+        let made = make(&instance, "gateway-trees", SegmentChoice::Auto, Effort::Thorough, &budget).unwrap();
+        made.plan.segment_count()
+    });
+    let counts: Vec<u64> = counts.collect();
+    assert!(counts.iter().filter(|&&count| count > 256).count() >= 4, "{counts:?}");
+}
+
 #[test]
 fn it_takes_part_among_few_nodes_too() {
     let platform = far_clusters(0);

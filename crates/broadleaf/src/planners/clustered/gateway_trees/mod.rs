@@ -76,6 +76,9 @@ const EDGES_PER_UNIT: usize = 10;
 /// As `ecef-pipelined`'s, but a simulation of more messages takes longer than planning may. Chosen.
 const COUNTS: SegmentCounts =
     SegmentCounts { start: 256, worth_twice: 1.03, worth_many: 1.1, many_messages: 1_500_000 };
+/// Among few nodes messages are no expense to the search, and shorter ones also wait less for each other's ports, which the
+/// model leaves out.
+const COUNTS_AMONG_FEW: SegmentCounts = SegmentCounts { worth_twice: 1.0, ..COUNTS };
 /// What is tried for each number of segments: each shape with the trees of each aim.
 const AIMS: [Aim; 2] = [Aim::Load, Aim::Arrival];
 /// Among up to [`FEW_CLUSTERS`] clusters also trees of limited latency: between the quickest trees, which share few
@@ -170,8 +173,10 @@ fn pace(instance: &Instance) -> Pace {
     }
 }
 
-/// Of plans this large no two can be simulated in time.
+/// Of large plans no two can be simulated in time.
 fn modelled_count(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
     let modelled_s = |sized: &Instance, _| choose(sized, &ClassNetwork::new(sized)).makespan_s;
-    Some(COUNTS.best(instance, most, modelled_s))
+    let is_large = instance.platform.node_count() > LARGE_NODES;
+    let counts = if is_large { COUNTS } else { COUNTS_AMONG_FEW };
+    Some(counts.best(instance, most, modelled_s))
 }
