@@ -171,6 +171,17 @@ fn it_takes_part_among_few_nodes_too() {
     assert!(outcome.tried.iter().any(|tried| tried.name == "gateway-trees"));
 }
 
+/// There several slow links carry at once what one port of the model sends in turn.
+#[test]
+fn it_does_not_take_part_where_single_links_are_slow() {
+    let text = include_str!("../../../platforms/grid5000-88-2006.json");
+    let platform = Platform::from_json(text).unwrap();
+    let instance = Instance::new(&platform, NodeId(0), 1 << 20).unwrap();
+    let budget = Budget::of_planning(None);
+    let outcome = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &budget).unwrap();
+    assert!(outcome.passed_over.iter().any(|passed| passed.name == "gateway-trees"));
+}
+
 #[test]
 fn planners_of_single_nodes_leave_thousands_to_it() {
     let platform = network("one-port", &[60; 40], 3);
