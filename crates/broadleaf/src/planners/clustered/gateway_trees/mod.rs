@@ -91,7 +91,7 @@ const WITHIN: [Aim; 6] = [
     Aim::Within(2.0),
     Aim::Within(3.0),
 ];
-/// The slowest link's time over the fastest's at most, among few nodes, for a message of so many bytes. Chosen.
+/// The time of the slowest link over that of the fastest at most, among few nodes, for RATE_BYTES. Chosen.
 const LIKE_RATES: f64 = 16.0;
 const RATE_BYTES: u64 = 1 << 20;
 /// Clusters at most for which each set of trees takes some milliseconds. Chosen.
