@@ -81,7 +81,7 @@ const COUNTS: SegmentCounts =
 const COUNTS_AMONG_FEW: SegmentCounts = SegmentCounts { worth_twice: 1.0, ..COUNTS };
 /// What is tried for each number of segments: each shape with the trees of each aim.
 const AIMS: [Aim; 2] = [Aim::Load, Aim::Arrival];
-/// Among up to [`FEW_CLUSTERS`] clusters also trees of limited latency: between the quickest trees, which share few
+/// Among few nodes, in up to [`FEW_CLUSTERS`] clusters, also trees of limited latency: between the quickest trees, which share few
 /// ports, and those of even load, which pass clusters in long chains. Chosen.
 const WITHIN: [Aim; 6] = [
     Aim::Within(1.0),
@@ -126,7 +126,9 @@ impl Planner for GatewayTrees {
 
 /// The aims of the sets of trees that are compared.
 fn aims(network: &ClassNetwork) -> impl Iterator<Item = Aim> {
-    let within = if network.groups.len() <= FEW_CLUSTERS { &WITHIN[..] } else { &[] };
+    let hosts: usize = network.groups.iter().map(Vec::len).sum();
+    let are_few = network.groups.len() <= FEW_CLUSTERS && hosts <= LARGE_NODES;
+    let within = if are_few { &WITHIN[..] } else { &[] };
     AIMS.into_iter().chain(within.iter().copied())
 }
 
