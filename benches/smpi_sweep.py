@@ -45,7 +45,7 @@ ALL_NETWORKS = NETWORKS | EXTRA_NETWORKS
 SIZES = [1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20]
 # For Broadleaf, which simulates one message a segment and hop.
 OUR_SECONDS = 900.0
-# How far from the limit Broadleaf may be; message / slowest cut, with latency at 4 MiB.
+# How far from the limit Broadleaf may be; beyond 4 MiB, from message / slowest cut.
 WITHIN = {(name, 4 << 20): 1.5 for name in ("grid5000-88", "teragrid-64")}
 WITHIN |= {(name, 64 << 20): 1.1 for name in ("grid5000-88", "teragrid-64")}
 
@@ -212,7 +212,8 @@ def page(cells: dict[str, Cell]) -> str:
         "",
         "Simulated seconds of the second broadcast from the first rank, under SimGrid's SMPI in the clean",
         "model; `-` timed out after 60 s of real time, at this size or a smaller one, or delivered",
-        "wrong bytes; empty: not run. Limit: the bound of every plan, `bl.makespan_bound_s`.",
+        "wrong bytes; empty: not run. Limit: the bound of every plan (`bl.makespan_bound_s`), also where bytes",
+        "wait for pipes slower than their link.",
         "Made by",
         "",
         "    python benches/smpi_sweep.py --table docs/smpi-sweep.md",
