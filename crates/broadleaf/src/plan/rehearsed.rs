@@ -9,8 +9,8 @@ use crate::platform::Platform;
 use serde_json::Value;
 
 /// An interval is known up to this many times the largest rehearsed size, and down to that part of the smallest. Chosen:
-/// at 16 times the largest one all of 50 broadcasts were outside.
-const FAR: f64 = 4.0;
+/// where cables lose packets, 24 of 50 broadcasts of 4 times the largest one were outside.
+const FAR: f64 = 2.0;
 
 /// Conditions change from minute to minute: a factor on both ends of the interval. Chosen: without it, 79 to 95 % of the
 /// broadcasts were inside.
@@ -83,7 +83,7 @@ mod tests {
         .unwrap();
         // 2 to 4 times at 100 bytes and less, 1 to 2 times at 10,000 and more, the mean of both at 1,000.
         for (bytes, low_s, high_s) in
-            [(25, 2.0, 4.0), (100, 2.0, 4.0), (1000, 1.5, 3.0), (10_000, 1.0, 2.0), (40_000, 1.0, 2.0)]
+            [(50, 2.0, 4.0), (100, 2.0, 4.0), (1000, 1.5, 3.0), (10_000, 1.0, 2.0), (20_000, 1.0, 2.0)]
         {
             let interval = found.interval(bytes, 10.0).unwrap();
             assert!((interval.low_s * 1.15 - 10.0 * low_s).abs() < 1e-12, "{bytes}: {interval:?}");
@@ -95,7 +95,7 @@ mod tests {
     fn far_from_the_rehearsed_sizes_there_is_none() {
         let found =
             rehearsed(r#"[{"bytes": 100, "predicted_s": 1, "least_s": 2, "greatest_s": 4}]"#).unwrap();
-        for bytes in [0, 1, 24, 401, u64::MAX] {
+        for bytes in [0, 1, 49, 201, u64::MAX] {
             assert_eq!(found.interval(bytes, 10.0), None, "{bytes}");
         }
     }
