@@ -1,11 +1,9 @@
-//! Two trees over clusters: both pass from cluster to cluster in a chain, and inside a cluster go down the binary trees of
-//! `two-tree`.
+//! Two trees over clusters: both pass from cluster to cluster in a chain, and inside a cluster they branch at different hosts.
 //!
 //! A pipeline through all hosts has the full rate, but its first segment takes as many hops as there are hosts. Here it
-//! takes a logarithm of them in each cluster. The first host of a cluster gets the segments of both trees, and passes them to
-//! the roots of two binary trees over the others, in which no host sends to more than two. Two sends are left over in each
-//! cluster; they go to the next cluster. So every host sends as much as it gets, and two colours suffice for
-//! the timetable.
+//! takes two in each cluster but the last, and to the other hosts a logarithm of them. The first host of a cluster gets the
+//! segments of both trees and begins both. The other hosts are inner in one of the trees and send twice there, the first
+//! of each tree to the next cluster, too. So every host sends as much as it gets, and two colours suffice for the timetable.
 //!
 //! The next cluster of the chain is the one that keeps the pace of the pipes and ports quickest, then the nearest.
 //!
@@ -43,10 +41,11 @@ use super::unit::{units_of, Unit};
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::pipelines::two_colours::{in_turn, Parents};
-use crate::planners::pipelines::two_tree::both_trees;
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::platform::{NodeId, SharedId};
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::ops::Range;
 
 pub(crate) struct ClusterTwoTrees;
 
@@ -64,7 +63,7 @@ static CARD: Card = Card {
 /// Along a chain of more, the latencies add up to far more than along other trees; chosen.
 const MOST_CLUSTERS: usize = 256;
 
-/// The most receivers that a host of the binary trees has, both trees together.
+/// The most receivers that a host has, both trees together.
 const MOST_SENDS: usize = 2;
 
 impl Planner for ClusterTwoTrees {
@@ -89,12 +88,11 @@ impl Planner for ClusterTwoTrees {
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let units = units_of(instance);
         let mut ways = Ways::new(instance, &units);
-        let mut layout = Layout::new(&units, ways.first());
         let chain = ways.chain().map_err(|Unsupported(reason)| PlanError::Unsupported {
             planner: CARD.name.to_string(),
             reason,
         })?;
-        chain.windows(2).for_each(|pair| (0..2).for_each(|tree| layout.cross(tree, pair[0], pair[1])));
+        let layout = Layout::new(&units, &chain);
         in_turn(instance, CARD.name, &layout.hosts, &layout.parents)
     }
 }
@@ -173,66 +171,82 @@ impl<'a> Ways<'a> {
     }
 }
 
-/// The trees, over the hosts in the order of their clusters.
+/// The trees, over the hosts in the order of the chain.
 struct Layout {
     /// The root first.
     hosts: Vec<NodeId>,
     parents: [Parents; 2],
-    /// By cluster, the places of its hosts; the first of them gets the segments.
-    places: Vec<Vec<usize>>,
-    /// By place, its sends.
-    sends: Vec<usize>,
 }
 
 impl Layout {
-    /// Binary trees in each cluster.
-    fn new(units: &[Unit], first: usize) -> Layout {
-        let mut hosts = Vec::new();
-        let mut places = vec![Vec::new(); units.len()];
-        let order = std::iter::once(first).chain((0..units.len()).filter(|unit| *unit != first));
-        for unit in order {
+    fn new(units: &[Unit], chain: &[usize]) -> Layout {
+        let mut hosts: Vec<NodeId> = Vec::new();
+        let mut clusters: Vec<Cluster> = Vec::new();
+        for (at, &unit) in chain.iter().enumerate() {
             let Unit { coordinator, members } = &units[unit];
-            let others = members.iter().filter(|host| *host != coordinator);
-            for &host in std::iter::once(coordinator).chain(others) {
-                places[unit].push(hosts.len());
-                hosts.push(host);
+            let begin = hosts.len();
+            hosts.push(*coordinator);
+            hosts.extend(members.iter().filter(|host| *host != coordinator));
+            let next = (at + 1 < chain.len()).then_some(hosts.len());
+            clusters.push(Cluster { places: begin..hosts.len(), next });
+        }
+        let mut parents = [(); 2].map(|()| vec![0; hosts.len()]);
+        for cluster in &clusters {
+            let sends = cluster.sends();
+            for (tree, parents) in parents.iter_mut().enumerate() {
+                cluster.grow(&sends.iter().map(|sends| sends[tree]).collect::<Vec<_>>(), parents);
             }
         }
-        let mut layout = Layout {
-            parents: [(); 2].map(|()| vec![0; hosts.len()]),
-            sends: vec![0; hosts.len()],
-            hosts,
-            places,
-        };
-        for unit in 0..units.len() {
-            let inside = both_trees(layout.places[unit].len() - 1);
-            for (tree, parents) in inside.iter().enumerate() {
-                for (child, &parent) in parents.iter().enumerate().skip(1) {
-                    layout.add(tree, layout.places[unit][parent], layout.places[unit][child]);
-                }
+        Layout { hosts, parents }
+    }
+}
+
+/// A cluster by the places of its hosts; the first of them gets both trees.
+struct Cluster {
+    places: Range<usize>,
+    /// The first host of the next one.
+    next: Option<usize>,
+}
+
+impl Cluster {
+    /// By host, its sends in each tree. In the first tree every second host sends on, in the second tree the others, and
+    /// the last ones in both where the numbers are odd.
+    fn sends(&self) -> Vec<[usize; 2]> {
+        let count = self.places.len();
+        let receivers = count - 1 + usize::from(self.next.is_some());
+        // The first host begins both trees.
+        let mut sends = vec![[0; 2]; count];
+        sends[0] = [receivers.min(1); 2];
+        for tree in 0..2 {
+            let own = (1 + tree..count).step_by(2);
+            let others = (2 - tree..count).step_by(2).rev();
+            let mut needed = receivers - sends[0][tree];
+            for host in own.chain(others) {
+                let more = needed.min(MOST_SENDS - sends[host][0] - sends[host][1]);
+                sends[host][tree] += more;
+                needed -= more;
             }
         }
-        layout
+        sends
     }
 
-    fn add(&mut self, tree: usize, parent: usize, child: usize) {
-        self.parents[tree][child] = parent;
-        self.sends[parent] += 1;
-    }
-
-    /// Passes the tree on to the next cluster of its chain: from the host that has it first, of those with a send left over.
-    fn cross(&mut self, tree: usize, from: usize, to: usize) {
-        let entry = self.places[from][0];
-        let hops = |place: usize| {
-            std::iter::successors(Some(place), |&at| (at != entry).then(|| self.parents[tree][at])).count()
-        };
-        let sender = self.places[from]
-            .iter()
-            .copied()
-            .filter(|&place| self.sends[place] < MOST_SENDS)
-            .min_by_key(|&place| hops(place))
-            .expect("a cluster has two sends left over, one for each tree");
-        self.add(tree, sender, self.places[to][0]);
+    /// A tree in this cluster and on to the next, by its hosts' sends. Receivers in order: an inner host, the next cluster, the
+    /// other inner hosts, the leaves; each gets it from the sender that can be earliest, a step for each send.
+    fn grow(&self, sends: &[usize], parents: &mut Parents) {
+        let mut receivers: Vec<(usize, usize)> =
+            self.places.clone().zip(sends.iter().copied()).skip(1).collect();
+        receivers.sort_by_key(|&(_, sends)| Reverse(sends));
+        if let Some(next) = self.next {
+            receivers.insert(receivers.len().min(1), (next, 0));
+        }
+        // By the step of the next send, the senders and what they have left.
+        let mut senders = BinaryHeap::from([Reverse((1, self.places.start, sends[0]))]);
+        for (place, sends) in receivers {
+            let Reverse((step, sender, left)) = senders.pop().expect("inner hosts come first");
+            parents[place] = sender;
+            senders.extend((left > 1).then(|| Reverse((step + 1, sender, left - 1))));
+            senders.extend((sends > 0).then_some(Reverse((step + 1, place, sends))));
+        }
     }
 }
 

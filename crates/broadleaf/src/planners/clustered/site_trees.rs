@@ -45,10 +45,13 @@ use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 use crate::platform::{NodeId, Platform};
 
-/// Trees whose roots are at one site: the two of the two-tree algorithm, which occupy each port fully already.
-const TREES_OF_ONE_SITE: usize = 2;
+/// Trees whose roots are at one site. Two occupy the ports on average, but a head has one child more for each site or
+/// cluster below it: of two trees its port takes half a message for each, of four a quarter.
+const TREES_OF_ONE_SITE: usize = 4;
 /// With more sites than this, not every site has a root.
 const MOST_TREES: usize = 16;
+/// Children of a host of those trees that is no head.
+const CHILDREN_OF_ONE_SITE: usize = 2;
 /// A host has no more children than this unless it is a head; more lengthen the wait for the last one.
 const MOST_CHILDREN: usize = 4;
 pub(crate) struct SiteTrees;
@@ -81,8 +84,9 @@ impl Planner for SiteTrees {
         let Instance { platform, root, message_bytes, segment_bytes, seed, collective, .. } = *instance;
         let sites = sites(platform);
         let nearest = nearest_to_all(&latencies_s(platform, &sites));
-        let at_one = trees(platform, &sites, TREES_OF_ONE_SITE, |_| nearest);
-        let in_turn = trees(platform, &sites, sites.len().min(MOST_TREES), |tree| tree);
+        let at_one = trees(platform, &sites, (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE), |_| nearest);
+        let count = sites.len().min(MOST_TREES);
+        let in_turn = trees(platform, &sites, (count, count.min(MOST_CHILDREN)), |tree| tree);
         let sets = [at_one, in_turn];
         let (_, quickest) = quickest(CARD.name, instance, &sets, &[true, false])?;
         let trees = sets[quickest].clone();
@@ -106,10 +110,9 @@ fn nearest_to_all(latency_s: &[Vec<f64>]) -> usize {
 fn trees(
     platform: &Platform,
     sites: &[Vec<Vec<NodeId>>],
-    count: usize,
+    (count, most_children): (usize, usize),
     root_site: impl Fn(usize) -> usize,
 ) -> Vec<Tree> {
-    let most_children = count.min(MOST_CHILDREN);
     let one = |number: usize| {
         let mut tree = SiteTree::new(platform);
         let rotated = |cluster: &Vec<NodeId>| {
