@@ -277,3 +277,44 @@ fn roots_at_each_site_in_turn_share_the_pipes() {
         "{makespan_s} s for 4000 bytes through each pipe of 10 bytes/s"
     );
 }
+
+/// Five sites of eight hosts, 5 ms apart, so that all roots are at one site. A head there sends its tree to four other heads
+/// and into its site: with two trees that is half of a message for each, three messages from one port.
+#[test]
+fn no_head_between_sites_sends_more_than_two_messages() {
+    let nodes =
+        (0..40).map(|host| format!(r#"{{"id": "h{host}", "cluster": "C{0}", "site": "S{0}"}}"#, host / 8));
+    let mesh = |site: usize| {
+        let hosts: Vec<String> = (0..8).map(|host| format!(r#""h{}""#, 8 * site + host)).collect();
+        format!(
+            r#"{{"nodes": [{}], "link": {{"bandwidth_bytes_per_s": 125e6, "latency_s": 5e-5}}}}"#,
+            hosts.join(", ")
+        )
+    };
+    let pairs = (0..5).flat_map(|from| (0..5).filter(move |&to| to != from).map(move |to| (from, to)));
+    let bridge = |(from, to)| {
+        format!(
+            r#"{{"from_cluster": "C{from}", "to_cluster": "C{to}",
+                "link": {{"bandwidth_bytes_per_s": 125e6, "latency_s": 5e-3}}}}"#
+        )
+    };
+    let list = |items: Vec<String>| items.join(", ");
+    let text = format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "five sites", "port_model": "one-port",
+            "nodes": [{}], "meshes": [{}], "bridges": [{}]}}"#,
+        list(nodes.collect()),
+        list((0..5).map(mesh).collect()),
+        list(pairs.map(bridge).collect())
+    );
+    let platform = Platform::from_json(&text).unwrap();
+    let instance = allreduce(&platform, 1 << 20).segmented(4 << 10);
+    let plan = plan_with(find("site-trees").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+    assert_eq!(check::faults(&platform, &plan), [""; 0]);
+    let roots: std::collections::HashSet<usize> =
+        plan.trees.iter().map(|tree| plan.root_of(tree).index() / 8).collect();
+    assert_eq!(roots.len(), 1);
+    for host in platform.hosts() {
+        let sent: f64 = plan.trees.iter().map(|tree| tree.share * tree.children(host).len() as f64).sum();
+        assert!(sent <= 2.0 + 1e-9, "{host:?} sends {sent} messages outward");
+    }
+}
