@@ -53,7 +53,7 @@ pub fn fastest_as_run(
 }
 
 /// A plan and its time as run, a timetable in the fastest of its own segments, of half, a quarter and so on: with more messages
-/// in flight, turns wait for less of the latency.
+/// in flight, turns wait for less of the latency. In a pattern, each message goes to another host than the one before.
 fn in_shorter_turns(
     instance: &Instance,
     placement: &Placement,
@@ -62,7 +62,7 @@ fn in_shorter_turns(
     budget: &Budget,
 ) -> Result<(f64, Plan), PlanError> {
     let mut fastest = (as_run_s(placement, &plan)?, plan);
-    if fastest.1.period.is_none() {
+    if fastest.1.period.is_none() || fastest.1.pattern.is_some() {
         return Ok(fastest);
     }
     let halves = std::iter::successors(Some(fastest.1.segment_bytes / 2), |bytes| Some(bytes / 2));

@@ -13,7 +13,7 @@ use super::settings::{
 use crate::budget::Budget;
 use crate::optimum::collective_bound_s;
 use crate::parallel;
-use crate::plan::{Collective, Plan, PlanError};
+use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::planners::{supports, Instance, Pace, BEST, PLANNERS};
 
 const TOO_SLOW: &str = "takes longer than a quick search may";
@@ -203,9 +203,11 @@ impl Contest<'_> {
             .map(|(at, reason)| PassedOver { name: name(*at), reason: reason.clone() })
             .collect();
         let instance = self.task.instance;
-        let finished = self.entrants.iter().map(|entrant| {
+        let throughputs =
+            parallel::map(&self.entrants, |entrant| throughput(instance.platform, &entrant.tuned.plan));
+        let finished = self.entrants.iter().zip(throughputs).map(|(entrant, bytes_per_s)| {
             let is_simulated = entrant.look == Look::Simulated;
-            finish(instance, name(entrant.at), &entrant.tuned, is_simulated, &self.budget)
+            finish(instance, name(entrant.at), &entrant.tuned, (bytes_per_s?, is_simulated), &self.budget)
         });
         let finished: Vec<(Plan, Tried)> = finished.collect::<Result<_, _>>()?;
         let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished.into_iter().unzip();

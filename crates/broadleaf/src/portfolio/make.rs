@@ -6,7 +6,7 @@ use super::request::{Effort, SegmentChoice};
 use super::segment_search::{routed, search, Tuned};
 use super::settings::{BOUND_PART, FULL_TRANSFERS};
 use crate::budget::Budget;
-use crate::plan::PlanError;
+use crate::plan::{throughput, PlanError};
 use crate::planners::{find, finish_with, supports, Instance, Planner, BEST};
 
 /// Plans `instance` with the planner of that name, or with `best`: all that support it, the fastest kept.
@@ -64,6 +64,7 @@ fn alone(
             (tuned, is_simulated) = (simulated, true);
         }
     }
-    let (plan, tried) = finish(instance, planner.card().name, &tuned, is_simulated, budget)?;
+    let bytes_per_s = throughput(instance.platform, &tuned.plan)?;
+    let (plan, tried) = finish(instance, planner.card().name, &tuned, (bytes_per_s, is_simulated), budget)?;
     Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new(), is_cut_by_time: false })
 }

@@ -3,7 +3,7 @@
 use super::segment_search::Tuned;
 use crate::budget::Budget;
 use crate::optimum::collective_bound_s;
-use crate::plan::{throughput, Collective, Interval, Plan, PlanError, Predicted, Rehearsed};
+use crate::plan::{Collective, Interval, Plan, PlanError, Predicted, Rehearsed};
 use crate::planners::Instance;
 
 /// A planner's plan with its best segment size.
@@ -22,7 +22,7 @@ pub struct Tried {
     pub interval: Option<Interval>,
     /// Whether the whole plan was simulated.
     pub is_simulated: bool,
-    /// The load bound, [`throughput`], bytes/s; infinite where nothing limits.
+    /// The load bound, [`throughput`](crate::plan::throughput), bytes/s; infinite where nothing limits.
     pub throughput_bytes_per_s: f64,
 }
 
@@ -66,12 +66,12 @@ impl Tried {
     }
 }
 
-/// Fills in the predictions of the plan itself.
+/// Fills in the predictions of the plan itself, whose load bound is known.
 pub(super) fn finish(
     instance: &Instance,
     name: &'static str,
     tuned: &Tuned,
-    is_simulated: bool,
+    (throughput_bytes_per_s, is_simulated): (f64, bool),
     budget: &Budget,
 ) -> Result<(Plan, Tried), PlanError> {
     let mut plan = tuned.plan.clone();
@@ -81,7 +81,6 @@ pub(super) fn finish(
         true => tuned.on(instance.platform, is_simulated, budget)?,
         false => tuned.makespan_s,
     };
-    let throughput_bytes_per_s = throughput(instance.platform, &plan)?;
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);
     let is_bcast = instance.collective == Collective::Bcast;
     let rehearsed = is_bcast.then(|| Rehearsed::of(instance.platform)).flatten();

@@ -33,8 +33,8 @@
 //! let instance = Instance::new(&platform, NodeId(0), 1000).unwrap().segmented(1);
 //! let plan = find("cluster-two-trees").unwrap().plan(&instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
-//! // The root sends for 1,000 s; the last segment takes nine hops more. In a chain it would be fourteen.
-//! assert_eq!(trace.makespan_s, 1009.0);
+//! // The root sends for 1,000 s; the last segment takes seven hops more. In a chain it would be fourteen.
+//! assert_eq!(trace.makespan_s, 1007.0);
 //! ```
 
 use super::unit::{units_of, Unit};
