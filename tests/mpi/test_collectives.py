@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
+import broadleaf as bl
 
 if TYPE_CHECKING:
     from conftest import Bench, Run
@@ -74,6 +78,45 @@ def test_all_reduces_by_a_timetable(hosts_of: Bench, planner: str) -> None:
     assert run.reports == []
     assert planned(run)["allreduce"] > 10
     assert {row["planner"] for row in run.rows(collective="allreduce") if row["planned"]} == {planner}
+
+
+def test_plans_of_the_directory(bench: Bench, tmp_path: Path) -> None:
+    """A plan for each collective; 12,340 bytes are no whole number of eight-byte elements."""
+    names = [f"n{at}" for at in range(4)]
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "four",
+        "port_model": "one-port",
+        "nodes": [{"id": name, "host": socket.gethostname()} for name in names],
+        "meshes": [{"nodes": names, "link": {"latency_s": 1e-6, "bandwidth_bytes_per_s": 1e9}}],
+    }
+    file = tmp_path / "net.json"
+    file.write_text(json.dumps(document))
+    (tmp_path / "plans").mkdir()
+    platform = bl.Platform.load(file)
+    planners = dict.fromkeys(("scatter", "gather", "reduce", "allreduce"), "chain")
+    planners |= {"allgather": "ring", "reduce-scatter": "ring"}
+    for (collective, planner), size in itertools.product(planners.items(), (15_000, 60_000, 240_000)):
+        plan = bl.plan(platform, "n0", size, planner, collective, segment_bytes=12_340)
+        plan = bl.Plan.from_dict(plan.to_dict() | {"planner": "by-hand"})
+        plan.save(tmp_path / "plans" / f"{collective}-{size}.json")
+    run = bench.check(
+        4,
+        "random_collectives",
+        CALLS,
+        MOST_INTS,
+        "6",
+        min_bytes="1",
+        collectives="all",
+        platform=file,
+        plan_dir=tmp_path / "plans",
+    )
+    assert run.reports == []
+    by_hand = run.rows(planner="by-hand")
+    assert {row["collective"] for row in by_hand} == planners.keys()
+    for row in by_hand:
+        blocks = 1 if row["collective"] in ("reduce", "allreduce") else 4
+        assert 7_500 <= row["bytes"] / blocks <= 480_000, row
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 use super::adjust::{fastest_as_run, or_flat, predicted_s, without_skips, worth_relaying};
 use super::job::Limit;
+use super::plan_directory::{nearest, Wanted};
 use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
 use crate::rank_plan::{expand, goes_whole, RankPlan};
@@ -25,6 +26,8 @@ const WORTH_RELAYING: f64 = 1.2;
 /// One collective to plan for, on a block of `bytes` for every rank, or of at most `bytes`.
 pub struct ExchangeJob<'a> {
     pub placement: &'a Placement,
+    /// Of the platform file; empty without one.
+    pub digest: &'a str,
     pub collective: Collective,
     pub root: u32,
     pub bytes: u64,
@@ -76,6 +79,30 @@ impl ExchangeJob<'_> {
 
     /// The plan over nodes, which `expand` turns into one over ranks.
     fn over_nodes(&self, settings: &PlanSettings) -> Result<Plan, String> {
+        let plan = match self.stored(settings)? {
+            Some(plan) => plan,
+            None => self.planned(settings)?,
+        };
+        let plan = without_skips(&self.placement.handled, plan);
+        // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
+        let whole = plan.block_bytes().filter(|_| plan.is_direct());
+        let segment_bytes = whole.unwrap_or(plan.segment_bytes).next_multiple_of(self.element_bytes);
+        // The call's own blocks take the place of the nodes', which are those of several ranks together.
+        Ok(Plan { segment_bytes, weights: None, ..plan })
+    }
+
+    /// The plan directory's plan; none for unequal blocks.
+    fn stored(&self, settings: &PlanSettings) -> Result<Option<Plan>, String> {
+        let Some(directory) = settings.plan_dir.as_ref().filter(|_| self.sizes.is_none()) else {
+            return Ok(None);
+        };
+        let Placement { platform, node_of_rank, .. } = self.placement;
+        let (collective, bytes, digest) = (self.collective, self.bytes, self.digest);
+        let root = node_of_rank[self.root as usize];
+        nearest(directory, Wanted { digest, platform, collective, root, bytes })
+    }
+
+    fn planned(&self, settings: &PlanSettings) -> Result<Plan, String> {
         let Placement { handled, node_of_rank, .. } = self.placement;
         let root = node_of_rank[self.root as usize];
         let instance = Instance::new(handled, root, self.bytes).map_err(|error| error.to_string())?;
@@ -107,12 +134,7 @@ impl ExchangeJob<'_> {
                 false => Ok(plan),
             }
         });
-        let plan = without_skips(handled, made.map_err(|error: PlanError| error.to_string())?);
-        // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
-        let whole = plan.block_bytes().filter(|_| plan.is_direct());
-        let segment_bytes = whole.unwrap_or(plan.segment_bytes).next_multiple_of(self.element_bytes);
-        // The call's own blocks take the place of the nodes', which are those of several ranks together.
-        Ok(Plan { segment_bytes, weights: None, ..plan })
+        made.map_err(|error: PlanError| error.to_string())
     }
 }
 
@@ -158,9 +180,17 @@ mod tests {
         let placement = Placement::on(&platform, &nodes).unwrap();
         let settings =
             PlanSettings { planner: planner.to_string(), ..PlanSettings::read(&|_| None).unwrap() };
-        ExchangeJob { placement: &placement, collective, root: 0, bytes, sizes: None, element_bytes: 8 }
-            .plan(&settings)
-            .unwrap()
+        ExchangeJob {
+            placement: &placement,
+            digest: "",
+            collective,
+            root: 0,
+            bytes,
+            sizes: None,
+            element_bytes: 8,
+        }
+        .plan(&settings)
+        .unwrap()
     }
 
     /// Planned in four segments, for the pipes of the model.
@@ -197,6 +227,7 @@ mod tests {
             let bytes = 100_000;
             let job = ExchangeJob {
                 placement: &placement,
+                digest: "",
                 collective,
                 root: 0,
                 bytes,
@@ -237,8 +268,15 @@ mod tests {
             [Collective::Scatter, Collective::Gather].map(|collective| {
                 let placement = &*placement.for_collective(collective).unwrap();
                 let (bytes, settings) = (1 << 20, PlanSettings::read(&|_| None).unwrap());
-                let job =
-                    ExchangeJob { placement, collective, root: 0, bytes, sizes: None, element_bytes: 1 };
+                let job = ExchangeJob {
+                    placement,
+                    digest: "",
+                    collective,
+                    root: 0,
+                    bytes,
+                    sizes: None,
+                    element_bytes: 1,
+                };
                 job.plan(&settings).unwrap().planner == "flat"
             })
         };

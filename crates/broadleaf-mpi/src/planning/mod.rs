@@ -8,6 +8,7 @@ mod exchange;
 mod first_plan;
 mod job;
 pub mod plan_cache;
+mod plan_directory;
 mod prediction;
 mod threads;
 
@@ -19,10 +20,10 @@ use crate::topology::hosts::{one_host_a_node, one_node_a_host, Hosts};
 use crate::topology::placement::Placement;
 use crate::topology::rank_map::RankMap;
 use broadleaf::adapt::switch::{kind, Kind};
-use broadleaf::plan::{check, Collective, Plan};
+use broadleaf::plan::{Collective, Plan};
 use job::Job;
+use plan_directory::Wanted;
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 
 pub use advised::{AdviceFile, Given};
@@ -171,35 +172,16 @@ impl Planning {
         Ok(placement)
     }
 
-    /// From the plan directory: the plan for this platform and root whose message is nearest in size, at most a
-    /// factor of two away. A plan over nodes where no rank runs does not fit.
+    /// The plan directory's plan for the broadcast.
     fn stored(&self, job: &Job) -> Result<Option<Plan>, String> {
         let Some(directory) = &self.rank_map.settings.plan_dir else { return Ok(None) };
-        let platform = &job.placement.platform;
-        let unlisted = |error: std::io::Error| format!("BROADLEAF_PLAN_DIR={}: {error}", directory.display());
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
-            .map_err(unlisted)?
-            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
-            .collect();
-        paths.sort();
-        let mut nearest: Option<(f64, Plan)> = None;
-        for path in paths {
-            let plan = Plan::load(&path).map_err(|error| error.to_string())?;
-            let distance = (plan.message_bytes as f64 / job.bytes as f64).log2().abs();
-            let is_wanted =
-                plan.collective == Collective::Bcast && plan.platform_digest == self.rank_map.digest;
-            if !is_wanted || distance > 1.0 {
-                continue;
-            }
-            let Ok(plan) = plan.bind(platform) else { continue };
-            // `platform` may be a part of the platform file that the plan was made for.
-            let plan = Plan { platform_digest: platform.digest().to_string(), ..plan };
-            let fits = plan.root == job.root_node() && check::faults(platform, &plan).is_empty();
-            if fits && nearest.as_ref().is_none_or(|(least, _)| distance < *least) {
-                nearest = Some((distance, plan));
-            }
-        }
-        Ok(nearest.map(|(_, plan)| plan))
+        let wanted = Wanted {
+            digest: &self.rank_map.digest,
+            platform: &job.placement.platform,
+            collective: Collective::Bcast,
+            root: job.root_node(),
+            bytes: job.bytes,
+        };
+        plan_directory::nearest(directory, wanted)
     }
 }

@@ -28,7 +28,9 @@ impl Predict for Prediction {
             let placement = planning.rank_map.placement(&planning.rank_map.node_of_rank)?;
             let placement = &*placement.for_collective(collective)?;
             let bytes = bytes.div_ceil(collective.blocks(placement.node_of_rank.len()) as u64);
-            let job = ExchangeJob { placement, collective, root, bytes, sizes: None, element_bytes: 1 };
+            let digest = &planning.rank_map.digest;
+            let job =
+                ExchangeJob { placement, digest, collective, root, bytes, sizes: None, element_bytes: 1 };
             return job.makespan_s(&settings);
         }
         if settings.plan_dir.is_some() {

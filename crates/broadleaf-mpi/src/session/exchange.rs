@@ -163,7 +163,9 @@ impl Session {
             };
             let placement = &*self.exchanges.placement.insert(placement);
             let placement = &*placement.for_collective(collective)?;
-            ExchangeJob { placement, collective, root, bytes, sizes, element_bytes }.plan(&rank_map.settings)
+            let digest = &rank_map.digest;
+            ExchangeJob { placement, digest, collective, root, bytes, sizes, element_bytes }
+                .plan(&rank_map.settings)
         })();
         planned
             .map(Carried::made)
