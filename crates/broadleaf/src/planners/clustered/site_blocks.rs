@@ -1,7 +1,8 @@
 //! The trees of an all-gather between sites: one for each host, which enters each other site and each cluster once.
 //!
 //! A block goes between sites by the least latencies, over other sites where that is shorter, or straight from its own
-//! site to each other one, which leaves out the pipes on the way, or around all sites. In each site the host at which it
+//! site to each other one, which leaves out the pipes on the way, or around all sites, or as the loads of the pipes
+//! permit. In each site the host at which it
 //! enters gives it to a host of each other cluster, and each of these to its cluster by a binomial tree. Blocks enter at
 //! the hosts of a site in turn, so their ports share the work of handing them on. The next site comes before the own
 //! one: what takes longest starts first.
@@ -10,10 +11,12 @@
 //! handed on beyond the pipe while the others are still in it; and another host than the one at which a block enters,
 //! which waits for the pipe, hands it on.
 
+use crate::model::Resource;
 use crate::plan::{Tree, TreeBuilder};
 use crate::planners::shapes::add_binomial;
 use crate::platform::{NodeId, Platform};
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// By site, its clusters.
 pub(super) type Sites = [Vec<Vec<NodeId>>];
@@ -90,6 +93,55 @@ fn ways_from(own: usize, latency_s: &[Vec<f64>], straight: bool) -> Ways {
     }
     let depth = |site: usize| std::iter::successors(before[site], |&at| before[at]).count();
     order.sort_by(|&a, &b| depth(a).cmp(&depth(b)).then(reach_s[b].total_cmp(&reach_s[a])).then(a.cmp(&b)));
+    Ways { before, order }
+}
+
+/// What a block takes between each two sites, seconds.
+pub(super) struct Between {
+    pub latency_s: Vec<Vec<f64>>,
+    /// The pipes of the link, and how long the block holds each.
+    pub held_s: Vec<Vec<Vec<(Resource, f64)>>>,
+}
+
+/// The ways of the blocks of all hosts, by their place in the site, for sites of `sizes` hosts. The blocks take ways one
+/// after the other: each reaches the next site always from where it is there first, behind the earlier blocks in the pipes.
+pub(super) fn balanced(sizes: &[usize], between: &Between) -> Vec<Vec<Ways>> {
+    let most = sizes.iter().copied().max().unwrap_or(0);
+    let mut loaded_s = HashMap::new();
+    let mut of_place = |place: usize| {
+        let of_site = |own: usize| match place < sizes[own] {
+            true => behind_others(own, between, &mut loaded_s),
+            false => Ways { before: Vec::new(), order: Vec::new() },
+        };
+        (0..sizes.len()).map(of_site).collect()
+    };
+    (0..most).map(&mut of_place).collect()
+}
+
+/// One block's ways; `loaded_s` is how long earlier blocks hold each pipe, and then this one too.
+fn behind_others(own: usize, between: &Between, loaded_s: &mut HashMap<Resource, f64>) -> Ways {
+    let Between { latency_s, held_s } = between;
+    let count = latency_s.len();
+    let (mut at_s, mut before, mut order) = (vec![0.0; count], vec![None; count], Vec::new());
+    let mut left: Vec<usize> = (0..count).filter(|&site| site != own).collect();
+    while !left.is_empty() {
+        let arrival_s = |from: usize, to: usize| {
+            let held = &held_s[from][to];
+            let loads_s = held.iter().map(|(pipe, _)| loaded_s.get(pipe).copied().unwrap_or(0.0));
+            let slowest_s = held.iter().map(|&(_, held_s)| held_s).fold(0.0, f64::max);
+            loads_s.fold(at_s[from], f64::max) + slowest_s + latency_s[from][to]
+        };
+        let there = || order.iter().copied().chain([own]);
+        let hops = (0..left.len()).flat_map(|at| there().map(move |from| (at, from)));
+        let first = hops
+            .map(|(at, from)| (arrival_s(from, left[at]), at, from))
+            .min_by(|(one_s, ..), (other_s, ..)| one_s.total_cmp(other_s));
+        let (arrives_s, at, from) = first.expect("a site is left");
+        let to = left.remove(at);
+        (at_s[to], before[to]) = (arrives_s, Some(from));
+        held_s[from][to].iter().for_each(|&(pipe, held_s)| *loaded_s.entry(pipe).or_default() += held_s);
+        order.push(to);
+    }
     Ways { before, order }
 }
 
@@ -203,6 +255,7 @@ impl BlockTree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platform::SharedId;
 
     /// Four sites on a line, 1 s apart, and a slow way from end to end.
     #[test]
@@ -222,5 +275,25 @@ mod tests {
         let round = round(&latency_s);
         assert_eq!(round[2].before, [Some(3), Some(0), None, Some(2)]);
         assert_eq!(round[2].order, [3, 0, 1]);
+    }
+
+    /// Worked by hand: three sites 1 s apart; each pipe takes 1 s for a block, that from site 0 to site 2 longer. Over site 1 the
+    /// blocks of site 0 are at site 2 after 4, 5, 6 and 7 s, since each waits for those before it. Where the slow pipe takes
+    /// 4 s, the third is there after 5 s on the straight way, and the fourth would come behind it, after 9 s.
+    #[test]
+    fn blocks_go_around_a_slow_pipe_until_the_others_are_loaded() {
+        let ways_to_2 = |slow_s: f64| {
+            let pipe = |from: u32, to: u32| Resource::Shared(SharedId(3 * from + to));
+            let held = |from: u32, to: u32| match (from, to) {
+                (0, 2) => vec![(pipe(0, 2), slow_s)],
+                _ => vec![(pipe(from, to), 1.0)],
+            };
+            let held_s = (0..3).map(|from| (0..3).map(|to| held(from, to)).collect()).collect();
+            let between = Between { latency_s: vec![vec![1.0; 3]; 3], held_s };
+            let by_place = balanced(&[4, 0, 0], &between);
+            by_place.iter().map(|of_sites| of_sites[0].before[2]).collect::<Vec<_>>()
+        };
+        assert_eq!(ways_to_2(10.0), [Some(1); 4]);
+        assert_eq!(ways_to_2(4.0), [Some(1), Some(1), Some(0), Some(1)]);
     }
 }

@@ -70,13 +70,13 @@ pub(super) struct Promise {
 }
 
 impl Promise {
-    fn all_s(&self) -> f64 {
+    pub fn all_s(&self) -> f64 {
         self.busiest_s + self.longest_s
     }
 }
 
 /// `ways` states for each way of a segment whether it is inward. `None` where an edge of a tree has no link.
-fn promise(instance: &Instance, trees: &[Tree], ways: &[bool]) -> Option<Promise> {
+pub(super) fn promise(instance: &Instance, trees: &[Tree], ways: &[bool]) -> Option<Promise> {
     let Instance { platform, message_bytes, segment_bytes, .. } = *instance;
     let segments = message_bytes.div_ceil(segment_bytes) as f64;
     let mut held_s: BTreeMap<Resource, f64> = BTreeMap::new();
