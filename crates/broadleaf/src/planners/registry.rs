@@ -181,6 +181,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &clustered::Magpie,
     &clustered::MpichG2,
     &clustered::SiteTrees,
+    &clustered::SitePacking,
     &clustered::SITE_BLOCKS,
     &clustered::SITE_RELAYS,
     &throughput::PRUNE_SIMPLE,

@@ -51,7 +51,7 @@ const TREES_OF_ONE_SITE: usize = 4;
 /// With more sites than this, not every site has a root.
 const MOST_TREES: usize = 16;
 /// Children of a host of those trees that is no head.
-const CHILDREN_OF_ONE_SITE: usize = 2;
+pub(super) const CHILDREN_OF_ONE_SITE: usize = 2;
 /// A host has no more children than this unless it is a head; more lengthen the wait for the last one.
 const MOST_CHILDREN: usize = 4;
 pub(crate) struct SiteTrees;
@@ -84,9 +84,11 @@ impl Planner for SiteTrees {
         let Instance { platform, root, message_bytes, segment_bytes, seed, collective, .. } = *instance;
         let sites = sites(platform);
         let nearest = nearest_to_all(&latencies_s(platform, &sites));
-        let at_one = trees(platform, &sites, (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE), |_| nearest);
+        let star =
+            |root: usize| (0..sites.len()).filter(|&site| site != root).map(|site| (root, site)).collect();
+        let at_one = along(platform, &sites, (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE), |_| star(nearest));
         let count = sites.len().min(MOST_TREES);
-        let in_turn = trees(platform, &sites, (count, count.min(MOST_CHILDREN)), |tree| tree);
+        let in_turn = along(platform, &sites, (count, count.min(MOST_CHILDREN)), star);
         let sets = [at_one, in_turn];
         let (_, quickest) = quickest(CARD.name, instance, &sets, &[true, false])?;
         let trees = sets[quickest].clone();
@@ -106,12 +108,12 @@ fn nearest_to_all(latency_s: &[Vec<f64>]) -> usize {
     (0..count).min_by(|&a, &b| farthest_s(a).total_cmp(&farthest_s(b))).unwrap_or(0)
 }
 
-/// `count` trees of equal share, each with its root at the site that `root_site` gives it.
-fn trees(
+/// `count` trees of equal share, each with its own hops between sites, from parent to child and from the root on.
+pub(super) fn along(
     platform: &Platform,
     sites: &[Vec<Vec<NodeId>>],
     (count, most_children): (usize, usize),
-    root_site: impl Fn(usize) -> usize,
+    hops: impl Fn(usize) -> Vec<(usize, usize)>,
 ) -> Vec<Tree> {
     let one = |number: usize| {
         let mut tree = SiteTree::new(platform);
@@ -122,18 +124,15 @@ fn trees(
         };
         let sites: Vec<Vec<Vec<NodeId>>> =
             sites.iter().map(|site| site.iter().map(rotated).collect()).collect();
-        let root = sites[root_site(number)][0][0];
+        let head = |site: usize| sites[site][0][0];
         // The slowest ways first: between sites, between clusters, inside.
-        for site in &sites {
-            if site[0][0] != root {
-                tree.add(root, site[0][0]);
-            }
-        }
+        let hops = hops(number);
+        hops.iter().for_each(|&(parent, child)| tree.add(head(parent), head(child)));
         for site in &sites {
             site[1..].iter().for_each(|cluster| tree.add(site[0][0], cluster[0]));
         }
         sites.iter().flatten().for_each(|cluster| tree.add_cluster(cluster, most_children));
-        tree.edges.share(1.0 / count as f64).root(root).build()
+        tree.edges.share(1.0 / count as f64).root(head(hops[0].0)).build()
     };
     (0..count).map(one).collect()
 }

@@ -1,0 +1,98 @@
+//! Trees between sites that divide the pipes (`site-packing`).
+
+use broadleaf::budget::Budget;
+use broadleaf::plan::{check, Collective};
+use broadleaf::planners::{find, plan_with, Instance};
+use broadleaf::platform::{NodeId, Platform};
+use std::collections::BTreeMap;
+
+/// Four sites of eight hosts, between each two a pipe each way that is much slower than a port. A tree of three hops takes
+/// three of the twelve pipes each way, so a fourth of the message through each is the least.
+#[test]
+fn packed_trees_divide_equal_pipes() {
+    let platform = sites_of_eight(|_, _| 10.0);
+    for carried in carried_each_way(&platform) {
+        assert_eq!(carried.len(), 12);
+        carried.values().for_each(|share| assert!((0.1..=0.3126).contains(share), "{carried:?}"));
+    }
+}
+
+/// The same with one pipe of a tenth of the rate, from site 0 to site 1. All other ways are one hop, so the trees that do not
+/// need the pipe, on either way, are the stars from sites 2 and 3: half of the message through each of their pipes.
+#[test]
+fn packed_trees_go_around_a_slow_pipe() {
+    let platform = sites_of_eight(|from, to| if (from, to) == (0, 1) { 1.0 } else { 10.0 });
+    for carried in carried_each_way(&platform) {
+        assert!(!carried.contains_key(&[0, 1]), "{carried:?}");
+        carried.values().for_each(|share| assert!((share - 0.5).abs() < 1e-9, "{carried:?}"));
+    }
+}
+
+/// Sites that one site reaches only in one direction: no tree goes both ways.
+#[test]
+fn sites_without_a_way_back_are_not_packed() {
+    let text = r#"{"format": "broadleaf-platform/1", "name": "one way", "port_model": "one-port",
+        "nodes": [{"id": "a", "cluster": "A"}, {"id": "b", "cluster": "B"}, {"id": "c", "cluster": "C"}],
+        "links": [{"from": "a", "to": "b", "both_ways": true, "bandwidth_bytes_per_s": 1},
+            {"from": "b", "to": "c", "bandwidth_bytes_per_s": 1}, {"from": "c", "to": "a", "bandwidth_bytes_per_s": 1}]}"#;
+    let platform = Platform::from_json(text).unwrap();
+    let instance = allreduce(&platform);
+    let refused = plan_with(find("site-packing").unwrap(), &instance, &Budget::UNLIMITED).unwrap_err();
+    assert!(refused.to_string().contains("no links to each other"), "{refused}");
+}
+
+/// Four sites; ports and meshes of 1000 bytes/s, and pipes of the rates given.
+fn sites_of_eight(rate: impl Fn(usize, usize) -> f64) -> Platform {
+    let nodes =
+        (0..32).map(|host| format!(r#"{{"id": "h{host}", "cluster": "C{0}", "site": "S{0}"}}"#, host / 8));
+    let mesh = |site: usize| {
+        let hosts: Vec<String> = (0..8).map(|host| format!(r#""h{}""#, 8 * site + host)).collect();
+        format!(r#"{{"nodes": [{}], "link": {{"bandwidth_bytes_per_s": 1000}}}}"#, hosts.join(", "))
+    };
+    let pairs: Vec<(usize, usize)> =
+        (0..4).flat_map(|from| (0..4).filter(move |&to| to != from).map(move |to| (from, to))).collect();
+    let pipe = |&(from, to): &(usize, usize)| {
+        format!(r#"{{"id": "{from}-{to}", "bandwidth_bytes_per_s": {}}}"#, rate(from, to))
+    };
+    let bridge = |(from, to): &(usize, usize)| {
+        format!(
+            r#"{{"from_cluster": "C{from}", "to_cluster": "C{to}",
+                "link": {{"bandwidth_bytes_per_s": 1000, "latency_s": 1, "uses": ["{from}-{to}"]}}}}"#
+        )
+    };
+    let list = |items: Vec<String>| items.join(", ");
+    let text = format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "four sites", "port_model": "one-port", "nodes": [{}],
+            "shared": [{}], "meshes": [{}], "bridges": [{}]}}"#,
+        list(nodes.collect()),
+        list(pairs.iter().map(pipe).collect()),
+        list((0..4).map(mesh).collect()),
+        list(pairs.iter().map(bridge).collect())
+    );
+    Platform::from_json(&text).unwrap()
+}
+
+fn allreduce(platform: &Platform) -> Instance<'_> {
+    let instance = Instance::new(platform, NodeId(0), 4000).unwrap().segmented(10);
+    Instance { collective: Collective::Allreduce, ..instance }
+}
+
+/// Of `site-packing`'s trees, for the way in and the way out: the part of the message from one site to another, by both.
+fn carried_each_way(platform: &Platform) -> [BTreeMap<[usize; 2], f64>; 2] {
+    let planner = find("site-packing").unwrap();
+    let plan = plan_with(planner, &allreduce(platform), &Budget::UNLIMITED).unwrap();
+    assert_eq!(check::faults(platform, &plan), [""; 0]);
+    [(true, &plan.inward), (false, &plan.trees)].map(|(is_inward, trees)| {
+        let mut carried = BTreeMap::new();
+        for tree in trees.iter() {
+            for (parent, child) in tree.edges() {
+                let (from, to) = if is_inward { (child, parent) } else { (parent, child) };
+                let ends = [from, to].map(|node| node.index() / 8);
+                if ends[0] != ends[1] {
+                    *carried.entry(ends).or_default() += tree.share;
+                }
+            }
+        }
+        carried
+    })
+}
