@@ -26,7 +26,7 @@ if os.environ.get("BROADLEAF_SOAK"):
 AGREEMENT = 0.05
 # The probe's warning of a machine on which other programs run.
 BUSY = "measure again on quiet machines"
-# Start-up costs of the very first run, or a busy moment, may distort one. Of two hosts, two runs in a row must agree.
+# Start-up of the first run, or a busy moment, may distort one. Two runs between two hosts must agree.
 RUNS = 4
 # There, and a quarter of that back.
 BYTES_PER_S = 2.5e7
