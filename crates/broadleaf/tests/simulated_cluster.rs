@@ -10,7 +10,7 @@ mod delivery;
 use broadleaf::budget::Budget;
 use broadleaf::execute::{FlowWindow, Kind, Message, NodeExecutor, Receive};
 use broadleaf::plan::{Collective, Plan, Programs};
-use broadleaf::planners::{plan_with, supports, Instance, Planner, PLANNERS};
+use broadleaf::planners::{find, plan_with, supports, Instance, Planner, PLANNERS};
 use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::random::Random;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -310,4 +310,24 @@ fn a_plan_that_blocks_itself_is_found() {
     let plan = Plan::from_json(text).unwrap();
     let programs = Programs::for_ranks(std::sync::Arc::new(plan.into()));
     (0..50).for_each(|seed| drop(Cluster::new(&programs, seed).run()));
+}
+
+/// Two hosts that give each other contributions, then results, without anybody who passes anything on. A result between the
+/// contributions filled the window of a peer that takes results only after them, and both waited for ever.
+#[test]
+fn results_come_after_all_contributions() {
+    let link = r#"{"from": "a", "to": "b", "both_ways": true, "bandwidth_bytes_per_s": 1}"#;
+    let platform = Platform::from_json(&format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "two", "port_model": "multi-port",
+            "nodes": [{{"id": "a"}}, {{"id": "b"}}], "links": [{link}]}}"#
+    ));
+    let platform = platform.unwrap();
+    let instance = Instance::new(&platform, NodeId(0), 323).unwrap().segmented(24);
+    let instance = Instance { collective: Collective::Allreduce, ..instance };
+    let plan = plan_with(find("flat").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+    let programs = Programs::for_platform(&plan, &platform).unwrap();
+    assert!(programs.has_ways_apart());
+    for seed in 0..500 {
+        Cluster::new(&programs, seed).run();
+    }
 }

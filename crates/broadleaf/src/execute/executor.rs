@@ -74,6 +74,8 @@ pub struct NodeExecutor {
     inward_left: u64,
     /// Inputs of the way out whose receives are posted then.
     outward: Vec<u32>,
+    /// Whether no host of an all-reduce passes anything on.
+    has_ways_apart: bool,
 }
 
 impl NodeExecutor {
@@ -139,6 +141,7 @@ impl NodeExecutor {
             posts_receives: false,
             inward_left,
             outward: Vec::new(),
+            has_ways_apart: programs.has_ways_apart(),
         };
         for output in executor.fed[inputs].clone() {
             let channel = &mut executor.outgoing[output as usize];

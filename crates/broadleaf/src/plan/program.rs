@@ -111,7 +111,8 @@ impl Programs {
                 slots_of[slot.to.index()].1.push(index as u32);
             }
         }
-        let has_ways_apart = plan.is_direct_both_ways();
+        // A relay passes contributions on late, behind results that their receiver does not take before them.
+        let has_ways_apart = plan.is_direct_both_ways() && relays.is_empty();
         Programs {
             transfers,
             segments: Arc::new(segments),

@@ -7,16 +7,18 @@ use crate::execute::send_order::SendOrder;
 impl NodeExecutor {
     /// Puts a channel into the order if it has a segment to send and is not in it yet.
     pub(super) fn enqueue(&mut self, output: u32) {
+        let waits_for_contributions = self.waits_for_contributions(output);
         let SendOrder::Trees(order) = &mut self.order else { return };
         let channel = &mut self.outgoing[output as usize];
         if !channel.queued && channel.sent < channel.available && channel.permission != Permission::Requested
         {
             channel.queued = true;
             let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
+            let behind = if waits_for_contributions { self.segments.count() } else { 0 };
             // Requests go ahead of data: they are short, and their answers arrive while data is sent.
             let turn = match channel.permission {
                 Permission::Missing => 0,
-                _ => 1 + self.segments.split(segment).1,
+                _ => 1 + behind + self.segments.split(segment).1,
             };
             order.push(turn, output);
         }
@@ -26,10 +28,12 @@ impl NodeExecutor {
         loop {
             let SendOrder::Trees(order) = &mut self.order else { unreachable!("called for tree order only") };
             let (_, output) = order.pop()?;
+            let waits_for_contributions = self.waits_for_contributions(output);
             let channel = &mut self.outgoing[output as usize];
             let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
             let peer = &mut self.peers[channel.peer as usize];
-            if !peer.has_room_for_one_of(channel.carried - channel.sent) {
+            let is_behind = waits_for_contributions && !peer.parked.is_empty();
+            if is_behind || !peer.has_room_for_one_of(channel.carried - channel.sent) {
                 peer.parked.push(output);
                 continue;
             }
@@ -42,6 +46,12 @@ impl NodeExecutor {
             self.enqueue(output);
             return Some(message);
         }
+    }
+
+    /// Whether all contributions of this node to the output's peer go first. The peer takes results only when it has all
+    /// contributions: a result before the last one could fill the window, and both would wait for ever.
+    fn waits_for_contributions(&self, output: u32) -> bool {
+        self.has_ways_apart && !self.program.outputs[output as usize].is_inward
     }
 
     /// Adds every other item that is ready for the same receiver, lowest segment first.
