@@ -83,10 +83,7 @@ impl ExchangeJob<'_> {
             Some(plan) => plan,
             None => self.planned(settings)?,
         };
-        let plan = without_skips(&self.placement.handled, plan);
-        // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
-        let whole = plan.block_bytes().filter(|_| plan.is_direct());
-        let segment_bytes = whole.unwrap_or(plan.segment_bytes).next_multiple_of(self.element_bytes);
+        let segment_bytes = plan.segment_bytes.next_multiple_of(self.element_bytes);
         // The call's own blocks take the place of the nodes', which are those of several ranks together.
         Ok(Plan { segment_bytes, weights: None, ..plan })
     }
@@ -134,7 +131,10 @@ impl ExchangeJob<'_> {
                 false => Ok(plan),
             }
         });
-        made.map_err(|error: PlanError| error.to_string())
+        let plan = without_skips(handled, made.map_err(|error: PlanError| error.to_string())?);
+        // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
+        let whole = plan.block_bytes().filter(|_| plan.is_direct());
+        Ok(Plan { segment_bytes: whole.unwrap_or(plan.segment_bytes), ..plan })
     }
 }
 
@@ -164,6 +164,15 @@ mod tests {
     use broadleaf::platform::{NodeId, Platform};
 
     /// Sixteen hosts, 50 µs apart, 1 Gb/s.
+    /// From or to rank 0, equal blocks, no platform file.
+    fn job(
+        placement: &Placement,
+        collective: Collective,
+        (bytes, element_bytes): (u64, u64),
+    ) -> ExchangeJob<'_> {
+        ExchangeJob { placement, digest: "", collective, root: 0, bytes, sizes: None, element_bytes }
+    }
+
     fn planned(collective: Collective, bytes: u64) -> RankPlan {
         planned_by(BEST, "one-port", collective, bytes)
     }
@@ -180,17 +189,7 @@ mod tests {
         let placement = Placement::on(&platform, &nodes).unwrap();
         let settings =
             PlanSettings { planner: planner.to_string(), ..PlanSettings::read(&|_| None).unwrap() };
-        ExchangeJob {
-            placement: &placement,
-            digest: "",
-            collective,
-            root: 0,
-            bytes,
-            sizes: None,
-            element_bytes: 8,
-        }
-        .plan(&settings)
-        .unwrap()
+        job(&placement, collective, (bytes, 8)).plan(&settings).unwrap()
     }
 
     /// Planned in four segments, for the pipes of the model.
@@ -225,15 +224,7 @@ mod tests {
         let settings = PlanSettings::read(&|_| None).unwrap();
         for collective in [Collective::Allgather, Collective::ReduceScatter] {
             let bytes = 100_000;
-            let job = ExchangeJob {
-                placement: &placement,
-                digest: "",
-                collective,
-                root: 0,
-                bytes,
-                sizes: None,
-                element_bytes: 4,
-            };
+            let job = job(&placement, collective, (bytes, 4));
             assert_eq!(job.plan(&settings).unwrap().planner, "flat", "{collective}");
             let taken_s = job.makespan_s(&settings).unwrap();
             assert!((0.060..0.061).contains(&taken_s), "{collective}: {taken_s} s");
@@ -268,16 +259,7 @@ mod tests {
             [Collective::Scatter, Collective::Gather].map(|collective| {
                 let placement = &*placement.for_collective(collective).unwrap();
                 let (bytes, settings) = (1 << 20, PlanSettings::read(&|_| None).unwrap());
-                let job = ExchangeJob {
-                    placement,
-                    digest: "",
-                    collective,
-                    root: 0,
-                    bytes,
-                    sizes: None,
-                    element_bytes: 1,
-                };
-                job.plan(&settings).unwrap().planner == "flat"
+                job(placement, collective, (bytes, 1)).plan(&settings).unwrap().planner == "flat"
             })
         };
         assert_eq!(planned(5e6), [false, false]);
