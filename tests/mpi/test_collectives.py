@@ -94,7 +94,7 @@ def test_plans_of_the_directory(bench: Bench, tmp_path: Path) -> None:
     file.write_text(json.dumps(document))
     (tmp_path / "plans").mkdir()
     platform = bl.Platform.load(file)
-    planners = dict.fromkeys(("scatter", "gather", "reduce", "allreduce"), "chain")
+    planners = dict.fromkeys(("gather", "reduce", "allreduce"), "chain") | {"scatter": "flat"}
     planners |= {"allgather": "ring", "reduce-scatter": "ring"}
     for (collective, planner), size in itertools.product(planners.items(), (15_000, 60_000, 240_000)):
         plan = bl.plan(platform, "n0", size, planner, collective, segment_bytes=12_340)
@@ -117,6 +117,7 @@ def test_plans_of_the_directory(bench: Bench, tmp_path: Path) -> None:
     for row in by_hand:
         blocks = 1 if row["collective"] in ("reduce", "allreduce") else 4
         assert 7_500 <= row["bytes"] / blocks <= 480_000, row
+        assert 12_340 <= row["segment_bytes"] < 12_340 + 16, row
 
 
 @pytest.mark.parametrize(
