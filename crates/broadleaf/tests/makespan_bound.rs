@@ -134,6 +134,27 @@ fn cuts_by_hand() {
     assert_bound(&clusters(7.0), 400, 11.0);
 }
 
+/// Three hosts of 100 bytes/s get 400 bytes, over links of 10 bytes/s from outside: the three ports are held for 40 s of
+/// these, and for twice 4 s, so for 16 s each. The latency of 3 s is before all that. Were it not for what they get from
+/// each other, 400 / 30 s would do.
+#[test]
+fn a_group_s_ports_also_carry_what_its_hosts_send_each_other() {
+    let hosts = |cluster: &str, count: usize| -> Vec<String> {
+        (0..count).map(|at| format!("{cluster}{at}")).collect()
+    };
+    let (near, far) = (hosts("A", 6), hosts("B", 3));
+    let nodes: Vec<Value> =
+        near.iter().chain(&far).map(|id| json!({"id": id, "cluster": &id[..1]})).collect();
+    let group = platform(
+        "one-port",
+        json!({"nodes": nodes, "meshes": [{"nodes": near, "link": {"bandwidth_bytes_per_s": 1000.0}},
+                {"nodes": far, "link": {"bandwidth_bytes_per_s": 100.0}}],
+            "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": true,
+                "link": {"latency_s": 3.0, "bandwidth_bytes_per_s": 10.0}}]}),
+    );
+    assert_bound(&group, 400, 3.0 + (40.0 + 4.0 + 4.0) / 3.0);
+}
+
 /// Every ordered tree over the hosts, once: in the order of its hosts by depth first, each is a child of one on the way
 /// from the root to the host before it. 95,040 trees over seven hosts.
 fn ordered_trees(platform: &Platform) -> Vec<Tree> {
@@ -211,7 +232,10 @@ fn no_plan_of_a_tiny_instance_beats_it() {
         let model = PortModel::ALL[round % PortModel::ALL.len()].name();
         let count = 2 + draw(3) as usize;
         let ids: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
-        let nodes: Vec<Value> = ids.iter().map(|id| json!({"id": id})).collect();
+        // The root, and a cluster of the others, or two of two.
+        let cluster = |index: usize| if index < 1 + round % 2 { "A" } else { "B" };
+        let nodes: Vec<Value> =
+            ids.iter().enumerate().map(|(index, id)| json!({"id": id, "cluster": cluster(index)})).collect();
         let mut links = Vec::new();
         for from in 0..count {
             for to in (0..count).filter(|&to| to != from) {

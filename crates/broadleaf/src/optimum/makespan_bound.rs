@@ -9,6 +9,7 @@
 //!    across move bytes at a bounded rate and only from when the first byte can be there. The cuts separate each host
 //!    by itself, all but the root, each cluster and site, all but the root's cluster and site, and the nodes that only
 //!    one shared resource connects.
+//!    *Entries* ([`entries`]): a cluster's or site's hosts get every byte, and the first of them from outside.
 //! 3. *Spreading* ([`spread`]): hosts that hold a byte pass it on one send at a time, so their number grows no
 //!    faster than a broadcast of one byte among nodes with the platform's least times; and the last byte starts
 //!    spreading only when the root has sent all others.
@@ -21,6 +22,7 @@
 
 mod blocks;
 mod crossing;
+mod entries;
 mod exchanged;
 mod imprint;
 mod lanes;
@@ -135,10 +137,9 @@ impl<'a> MakespanBound<'a> {
         if has_time() {
             self.cut_off_all_but_root(&mut whole_s);
         }
-        if has_time() {
-            self.cut_off_groups(&mut whole_s);
-        }
+        let filled_s = if has_time() { self.cut_off_groups(&mut whole_s) } else { 0.0 };
         let passed_on_s = if has_time() { self.cut_off_by_shared(&mut whole_s) } else { 0.0 };
+        let together_s = filled_s.max(passed_on_s);
         let local_s = |host: NodeId| self.local_s(host);
         let by_host = self.receivers().map(|host| whole_s[host.index()] + local_s(host)).fold(0.0, f64::max);
         let least_local_s = self.receivers().map(local_s).fold(f64::INFINITY, f64::min);
@@ -152,13 +153,13 @@ impl<'a> MakespanBound<'a> {
                 self.message_bytes,
                 &self.first_s,
                 &self.crossings,
-                by_host.max(spread_s).max(passed_on_s) - least_local_s,
+                by_host.max(spread_s).max(together_s) - least_local_s,
                 self.budget,
             ),
         };
         let priced_s = priced_s + least_local_s;
         let single_ports_s = if has_time() { self.single_ports_s() } else { 0.0 };
-        by_host.max(spread_s).max(priced_s).max(passed_on_s).max(single_ports_s).max(self.root_s())
+        by_host.max(spread_s).max(priced_s).max(together_s).max(single_ports_s).max(self.root_s())
     }
 
     fn local_s(&self, host: NodeId) -> f64 {
@@ -171,8 +172,10 @@ impl<'a> MakespanBound<'a> {
         self.cut_off(&behind, Cover::ALL, whole_s);
     }
 
-    /// Each cluster and each site but the root's, and all but the root's.
-    fn cut_off_groups(&self, whole_s: &mut [f64]) {
+    /// Each cluster and each site but the root's, and all but the root's. Returns the latest of the least times in which all
+    /// hosts of a group together can have the message, local broadcasts included.
+    fn cut_off_groups(&self, whole_s: &mut [f64]) -> f64 {
+        let mut filled_s: f64 = 0.0;
         let cluster = |node: NodeId| self.platform.node(node).cluster.map(|cluster| cluster.index());
         let clusters: Vec<Option<usize>> = self.platform.nodes().map(cluster).collect();
         let mut names: Vec<&str> = self.platform.nodes().filter_map(|node| self.site(node)).collect();
@@ -198,7 +201,20 @@ impl<'a> MakespanBound<'a> {
             for group in others.take_while(|_| !self.budget.spend(units)) {
                 let behind: Vec<bool> = labels.iter().map(|&label| label == Some(group)).collect();
                 self.cut_off(&behind, Cover::ALL, whole_s);
+                filled_s = filled_s.max(self.filled_s(&behind));
             }
+        }
+        filled_s
+    }
+
+    fn filled_s(&self, behind: &[bool]) -> f64 {
+        let hosts: Vec<NodeId> = self.receivers().filter(|host| behind[host.index()]).collect();
+        let least_local_s = hosts.iter().map(|&host| self.local_s(host)).fold(f64::INFINITY, f64::min);
+        let filled_s = self.crossings.filled_s(behind, &hosts, self.message_bytes);
+        if filled_s > 0.0 {
+            filled_s + least_local_s
+        } else {
+            0.0
         }
     }
 

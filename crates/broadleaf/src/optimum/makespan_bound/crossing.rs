@@ -231,6 +231,19 @@ impl<'a> Crossings<'a> {
         }
     }
 
+    /// The windows of a host's in-port; none where a transfer reaches it without, or nothing does.
+    pub fn in_port(&self, host: NodeId) -> Option<Held> {
+        let mut all: Option<Held> = None;
+        for &index in &self.into[host.index()] {
+            let group = &self.groups[index as usize];
+            let Some(&from) = group.senders.iter().find(|&&from| from != host) else { continue };
+            let imprints = self.imprints(Hop { from, to: host, class: group.class });
+            let held = Held::of(imprints.on(Role::In)?, group.ready_s);
+            all = Some(all.map_or(held, |all| all.and(held)));
+        }
+        all
+    }
+
     /// The earliest time at which `bytes` bytes, at most the message, can have arrived at a host, by the cut around it,
     /// seconds.
     pub fn alone_s(&self, host: NodeId, bytes: u64) -> f64 {

@@ -49,6 +49,10 @@ impl Held {
         self.begin_s - self.after_s
     }
 
+    pub fn s_per_byte(self) -> f64 {
+        self.s_per_byte
+    }
+
     /// (ready, s/byte): by time t the resource has carried at most (t − ready) / s_per_byte bytes.
     fn lane(self) -> (f64, f64) {
         (self.ready_s(), self.s_per_byte)
