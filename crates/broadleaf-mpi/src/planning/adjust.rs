@@ -1,14 +1,13 @@
 //! Changes to plans for effects of real ports and processors that the models lack.
 
-use crate::rank_plan::{goes_whole, on_the_wire, slots_by_way};
+use super::as_run::{as_run_s, WORTH_TURNS};
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
-use broadleaf::plan::{Period, Plan, PlanError, Slot};
+use broadleaf::plan::{Plan, PlanError};
 use broadleaf::planners::{find, plan_with, supports, Instance};
 use broadleaf::platform::{Platform, PortModel};
 use broadleaf::portfolio::{coarsened, make, Coarsening, Effort, Outcome, SegmentChoice};
 use broadleaf::simulate::{direct_at_once_s, estimate};
-use std::collections::HashMap;
 
 /// Of all plans that `best` tried, the one of the least predicted time as the runtime will run it: in segments for busy
 /// hosts, with turns that wait where too few messages are in flight, or without turns. With turns, there are two
@@ -109,42 +108,6 @@ pub fn worth_relaying(plan: &Plan) -> f64 {
     }
 }
 
-/// The predicted time of a plan; where no host passes anything on, that of messages that are all under way at once.
-pub fn predicted_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    direct_at_once_s(platform, plan).map_or_else(|| estimate(platform, plan), Ok)
-}
-
-/// The predicted time of an adjusted plan.
-pub fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
-    let handled = &placement.handled;
-    // A block that goes whole waits for one turn, not for one per segment. A sender with one receiver keeps its link full.
-    let waits = plan.period.as_ref().is_some_and(|period| !serves_one_each(plan, period))
-        && !plan.trees.iter().all(|tree| goes_whole(plan, tree));
-    if !waits {
-        return predicted_s(handled, plan);
-    }
-    let in_turn = placement
-        .in_turn_at(plan.segment_bytes, on_the_wire)
-        .map_err(|fault| PlanError::BadRequest(fault.to_string()))?;
-    let worth = if handled.port_model() == PortModel::MultiPort { WORTH_TURNS } else { WORTH_WAITING };
-    Ok(estimate(&in_turn, plan)? * worth)
-}
-
-/// Whether every sender has one receiver at a time, as in a ring.
-fn serves_one_each(plan: &Plan, period: &Period) -> bool {
-    let mut receiver_of = HashMap::new();
-    let mut serves_one =
-        |(slot, way): (&Slot, bool)| *receiver_of.entry((slot.from, way)).or_insert(slot.to) == slot.to;
-    slots_by_way(plan, period).all(&mut serves_one)
-}
-
-/// Under multi-port, a plan with turns is used only if it is predicted to be faster by this factor.
-const WORTH_TURNS: f64 = 1.05;
-
-/// The same for turns that wait under one-port: a pipe that the platform does not show holds up all of them. On teragrid-64 as
-/// matrices, plans of 1 MiB with and without turns are within 0.2 % of each other in the model, and took 275 and 256 ms.
-const WORTH_WAITING: f64 = 1.02;
-
 /// The plan with or without its period, whichever simulates faster. Where a port sends to several peers at once, a
 /// period makes all transfers behind a slow link wait; without one, every link goes at its own pace.
 pub fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
@@ -193,8 +156,8 @@ pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanE
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf::plan::{check, Collective};
-    use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, TransferTime};
+    use broadleaf::plan::{check, Collective, Period};
+    use broadleaf::platform::NodeId;
 
     fn four_hosts() -> Platform {
         let text = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port",
@@ -277,51 +240,6 @@ mod tests {
         let (_, kept) =
             in_shorter_turns(&instance, &placement, "two-tree", untimed.clone(), &Budget::UNLIMITED).unwrap();
         assert_eq!(kept.segment_bytes, untimed.segment_bytes);
-    }
-
-    /// Worked by hand, links of 25 MB/s with 1 µs of start-up and 50 µs of latency: 500 bytes take 21 µs, so four fill
-    /// the 70 µs of latency and turnaround, and each has a quarter of 71 µs, less than its own time; 10,000 bytes take
-    /// 401 µs, one fills them, and waits for the whole latency.
-    #[test]
-    fn short_messages_in_turn_wait_for_less_of_the_latency() {
-        let mut builder = PlatformBuilder::new("two", PortModel::OnePort);
-        let time = TransferTime::Affine { startup_s: 1e-6, bandwidth_bytes_per_s: Some(25e6) };
-        let class = builder.add_class(LinkClass { latency_s: 50e-6, time, ..LinkClass::default() });
-        let nodes = ["a", "b"].map(|id| builder.add_host(id).unwrap());
-        builder.add_mesh(Mesh { nodes: nodes.to_vec(), class }).unwrap();
-        let mut placement = Placement::on(&builder.build().unwrap(), &nodes).unwrap();
-        // Without the cost of handling, which has its own tests.
-        placement.handled = placement.platform.clone();
-        let waiting_s = |bytes: u64| {
-            let in_turn = placement.in_turn_at(bytes, on_the_wire).unwrap();
-            let class = in_turn.class(in_turn.link(nodes[0], nodes[1]).unwrap());
-            (class.time.seconds(bytes), class.latency_s)
-        };
-        for (bytes, (taken_s, latency_s)) in [(500, (21e-6, 50e-6)), (10_000, (451e-6, 0.0))] {
-            let found = waiting_s(bytes);
-            assert!((found.0 - taken_s).abs() < 1e-12 && (found.1 - latency_s).abs() < 1e-12, "{found:?}");
-        }
-    }
-
-    /// A ring's hosts have one receiver, those of recursive doubling one a round. An all-reduce has two ways, at the same time
-    /// where its segments are many.
-    #[test]
-    fn only_a_sender_with_one_receiver_waits_for_no_turn() {
-        let platform = four_hosts();
-        let instance = Instance::new(&platform, NodeId(0), 4096).unwrap();
-        for (name, collective, segment_bytes, serves_one) in [
-            ("ring", Collective::Allgather, 1024, true),
-            ("ring", Collective::ReduceScatter, 1024, true),
-            ("ring", Collective::Allreduce, 512, true),
-            ("ring", Collective::Allreduce, 256, false),
-            ("recursive-doubling", Collective::Allgather, 1024, false),
-        ] {
-            let instance = Instance { collective, ..instance };
-            let segments = SegmentChoice::Bytes(segment_bytes);
-            let made = make(&instance, name, segments, Effort::Quick, &Budget::UNLIMITED).unwrap();
-            let period = made.plan.period.as_ref().unwrap();
-            assert_eq!(serves_one_each(&made.plan, period), serves_one, "{name}, {collective:?}");
-        }
     }
 
     /// Segments of all roots' blocks grow to a block at most.

@@ -1,7 +1,7 @@
 //! The search for a plan beside the running program.
 
-use super::adjust::predicted_s;
 use super::advised::Given;
+use super::as_run::predicted_s;
 use super::job::{Job, Limit};
 use super::threads::lower_priority;
 use crate::report;

@@ -3,6 +3,7 @@
 
 mod adjust;
 mod advised;
+mod as_run;
 mod background;
 mod exchange;
 mod first_plan;

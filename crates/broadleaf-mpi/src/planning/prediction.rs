@@ -1,6 +1,6 @@
 //! The predicted time of a call's plan.
 
-use super::adjust::predicted_s;
+use super::as_run::predicted_s;
 use super::first_plan::first_limit;
 use super::threads::on_threads;
 use super::{ExchangeJob, Planning};
