@@ -261,11 +261,25 @@ fn no_plan_of_a_tiny_instance_beats_it() {
     assert!(met >= 60, "the bound is met on {met} of 180");
 }
 
-/// Under every port model, with pipes, clusters, local broadcasts and missing links, in turn.
+/// Under every port model, with pipes, clusters, local broadcasts, slow NICs and missing links, in turn.
 #[test]
 fn exact_is_exact_wherever_it_is_offered() {
     let (offered, refused) = exact_beside_every_tree(240, 29, 2..=5);
     assert!(offered > 100 && refused > 50, "offered {offered}, refused {refused}");
+}
+
+/// Over b, whose NIC is busy until 31 s, c has the message at 6 s, and from the root at 18 s: the search, for which a
+/// sender ends after its last send, would take the latter.
+#[test]
+fn exact_is_not_offered_where_a_sender_is_busy_after_its_message_has_arrived() {
+    let more = json!({
+        "nodes": [{"id": "a"}, {"id": "b", "out_bytes_per_s": 0.1}, {"id": "c"}],
+        "links": [{"from": "a", "to": "b", "bandwidth_bytes_per_s": 1}, {"from": "b", "to": "c",
+            "bandwidth_bytes_per_s": 1}, {"from": "a", "to": "c", "bandwidth_bytes_per_s": 0.2}]});
+    let platform = platform(PortModel::MultiPort.name(), more);
+    let instance = Instance::new(&platform, NodeId(0), 3).unwrap();
+    let refused = supports(find("exact").unwrap(), &instance).unwrap_err().to_string();
+    assert!(refused.contains("busy after its message has arrived; use makespan"), "{refused}");
 }
 
 /// A few networks, more of them with `SOAK_CASES`: every tree over seven hosts takes seconds.
@@ -294,9 +308,16 @@ fn exact_beside_every_tree(rounds: u64, seed: u64, counts: RangeInclusive<u64>) 
         let nodes: Vec<Value> = ids
             .iter()
             .map(|id| {
-                let mut node = json!({"id": id, "local_broadcast_s": draw(3) as f64});
+                let mut node = json!({"id": id});
+                if round % 4 > 0 {
+                    node["local_broadcast_s"] = json!(draw(3) as f64);
+                }
                 if round % 3 == 0 {
                     node["cluster"] = json!(format!("C{}", draw(2)));
+                }
+                if draw(4) == 0 {
+                    // Often slower than the links: only multi-port has ports of their own rate.
+                    node["out_bytes_per_s"] = json!(1.0 / (1 + draw(4)) as f64);
                 }
                 node
             })

@@ -3,7 +3,8 @@
 //! Complexity: exponential in theory; on the paper's draws well under a millisecond at 12 clusters and a few
 //! milliseconds at 20. Guarantee: no order of whole sends is shorter. Paper 2's clusters are nodes with a local
 //! broadcast (T_i); the hosts of a cluster are nodes like any other. The search does not model senders that serve
-//! several at once, nor shared pipes; such platforms are not supported.
+//! several at once, shared pipes, nor senders that are busy after their message has arrived, which would delay their
+//! own end; such platforms are not supported.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -22,12 +23,13 @@
 use super::branch_and_bound::{prove, Proof, MOST_CLUSTERS};
 use super::grid::Grid;
 use super::heuristic::supports;
+use super::host_times::HostTimes;
 use super::makespan_search::{annealed, best_heuristic};
 use super::units::Units;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
-use crate::platform::{Platform, PortModel};
+use crate::platform::{NodeId, Platform, PortModel};
 
 pub(crate) struct Exact;
 
@@ -49,6 +51,9 @@ const START_MOVES: u64 = 200;
 
 /// Steps without a time limit: well under a second.
 const MOST_STEPS: u64 = 50_000;
+
+/// The difference of two equal times by rounding, relative to them.
+const ROUNDING: f64 = 1e-12;
 
 /// Platforms of more hosts are refused at once rather than after a long search.
 const SUPPORTED_HOSTS: usize = 16;
@@ -76,6 +81,18 @@ fn is_in_its_model(platform: &Platform) -> Result<(), Unsupported> {
     Err(Unsupported(format!("not exact {beyond}; use makespan")))
 }
 
+/// Such a sender would end after its last send, though every host may have the message before: a NIC that is slower
+/// than a link, under multi-port.
+fn has_senders_busy_after_arrival(instance: &Instance) -> bool {
+    let hosts: Vec<NodeId> = instance.platform.hosts().collect();
+    let mut times = HostTimes::new(&instance.segmented(instance.message_bytes));
+    let mut is_busy_after = |from| {
+        let of_all = times.routed(from, &hosts);
+        of_all.into_iter().any(|send| send.latency_s < -ROUNDING * send.gap_s)
+    };
+    instance.platform.port_model() == PortModel::MultiPort && hosts.iter().any(|&from| is_busy_after(from))
+}
+
 /// The best sends and whether they are proved; `None` for more clusters than branch and bound takes (64).
 pub fn solve(grid: &Grid, seed: u64, budget: &Budget) -> Option<Proof> {
     if grid.len() > MOST_CLUSTERS {
@@ -99,7 +116,12 @@ impl Planner for Exact {
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
         supports(instance)?;
         is_in_its_model(instance.platform)?;
-        at_most(MOST_CLUSTERS, instance)
+        at_most(MOST_CLUSTERS, instance)?;
+        if has_senders_busy_after_arrival(instance) {
+            let reason = "not exact where a sender is busy after its message has arrived; use makespan";
+            return Err(Unsupported(reason.into()));
+        }
+        Ok(())
     }
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
