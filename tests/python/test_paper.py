@@ -17,10 +17,12 @@ import pytest
 import broadleaf as bl
 from broadleaf.mpi import find_mpi
 from broadleaf.papers import PAPERS
+from broadleaf.papers.adaptive.figures import draw_improvement
 from broadleaf.papers.journal import Journal, key_of
 from broadleaf.papers.results import Sheet
 from broadleaf.papers.round_robin import ranks
 from broadleaf.papers.round_robin import run as round_robin
+from broadleaf.papers.round_robin.figures import draw as draw_rivals
 from broadleaf.papers.trees.figures import draw_lines
 from outcome import Command, PaperRun, refused
 
@@ -43,6 +45,21 @@ def test_printed_values_are_stars_of_which_none_hides_another() -> None:
     bars: list[Any] = list(axes.collections)
     assert [len(bar.get_segments()) for bar in bars] == [2, 2, 2]
     assert bars[0].get_segments()[0][:, 1].tolist() == pytest.approx([0.85, 0.95])
+
+
+def test_the_advisors_printed_range_and_table_2_are_stars() -> None:
+    rows = [("here", "a", 1, 1, 5.0, -10.0, 20.0), ("there", "a", 1, 1, 6.0, 1.0, 7.0)]
+    sheet = Sheet("improvement", "", ("loads on", "line", "", "", "mean", "least", "most"), [*rows])
+    (axes,) = draw_improvement(sheet, ("a",), (19.58, 1.47, 64.57)).axes
+    star: Any = next(line for line in axes.lines if line.get_marker() == "*")
+    assert star.get_ydata().tolist() == [19.58]
+    bars: list[Any] = list(axes.collections)
+    ends = [end for bar in bars for end in bar.get_segments()[0][:, 1].tolist()]
+    assert sorted(ends) == pytest.approx([-10, 1, 1.47, 7, 20, 64.57])
+    by_nodes = Sheet("figure-7", "", ("nodes", "t", "round-robin"), [(2, 1.0, 1.0), (3, 1.0, 1.55)])
+    (axes,) = draw_rivals(by_nodes, "the paper's cluster", {3: 1.5}).axes
+    value: Any = next(line for line in axes.lines if line.get_marker() == "*")
+    assert value.get_xydata().tolist() == [[3, 1.5]]
 
 
 @pytest.mark.parametrize("name", PAPERS)
@@ -204,7 +221,7 @@ def test_tuning_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> No
 
 def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> None:
     """One draw of loads on some of the links at C3; ten are in the documentation."""
-    sheets = paper_run("adaptive").sheets
+    document, sheets = paper_run("adaptive").document, paper_run("adaptive").sheets
     columns = sheets["improvement"]["columns"]
     lines = {row[1]: dict(zip(columns, row, strict=True)) for row in sheets["improvement"]["rows"]}
     ours = lines["broadleaf, adaptive"]
@@ -212,8 +229,9 @@ def test_adaptive_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> 
     assert ours["better than static loaded, %"] >= 10
     assert ours["times faster at 80 %+"] >= 2
     assert ours["unloaded, whole time, %"] >= -1
-    # It sees no pipe that two sends share.
+    # It sees no pipe that two sends share; without such pipes it is ahead.
     assert lines["mateescu"]["better than mpich-g2 loaded, %"] < 0
+    assert any("7.94 times as long" in said and "0.79 times" in said for said in document["remarks"])
     assert lines["mpich-g2"]["better than mpich-g2 loaded, %"] == 0
     rows = [dict(zip(sheets["samples"]["columns"], row, strict=True)) for row in sheets["samples"]["rows"]]
     of = {

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from matplotlib.figure import Figure
 
 from broadleaf.plot.figures import COLOURS
+from broadleaf.plot.marks import PRINTED
 
 if TYPE_CHECKING:
     from broadleaf.papers.adaptive.loads import Load
+    from broadleaf.papers.results import Sheet
 
 
 def draw_broadcasts(
@@ -34,6 +36,31 @@ def draw_broadcasts(
     axes.set_yscale("log")
     axes.set_xlabel("broadcast (grey: links at C3 loaded, with what the load takes of them)")
     axes.set_ylabel("completion time, s")
+    axes.legend(fontsize="small")
+    return figure
+
+
+def draw_improvement(sheet: Sheet, lines: Sequence[str], printed: tuple[float, float, float]) -> Figure:
+    """Per cent better than mpich-g2 under load, by the kind of loads: mean, and the least and the most of all
+    broadcasts as bars. A star and its bar are the paper's mean and range: `printed` is mean, least, most."""
+    figure = Figure(figsize=(10.0, 5.0), layout="constrained")
+    axes = figure.subplots()
+    kinds = list(dict.fromkeys(str(row[0]) for row in sheet.rows))
+    for place, line in enumerate(lines):
+        rows = {str(row[0]): row for row in sheet.rows if row[1] == line}
+        for at, kind in enumerate(kinds):
+            mean, least, most = (float(value or 0) for value in rows[kind][4:7])
+            axes.errorbar(
+                at + 0.2 * place, mean, [[mean - least], [most - mean]], fmt="o", capsize=3,
+                color=COLOURS[place], label=line if at == 0 else None,
+            )  # fmt: skip
+    mean, least, most = printed
+    axes.errorbar(-0.2, mean, [[mean - least], [most - mean]], fmt="none", ecolor="black", capsize=3)
+    axes.plot([-0.2], [mean], "*", **PRINTED, color="white", label="paper 3, its loads")
+    axes.axhline(0, color="0.5", linewidth=0.8)
+    places = [at + 0.2 for at in range(len(kinds))]
+    axes.set_xticks(places, kinds, fontsize="small", rotation=15, ha="right")
+    axes.set_ylabel("better than mpich-g2 under load, %")
     axes.legend(fontsize="small")
     return figure
 

@@ -92,6 +92,18 @@ def platform() -> bl.Platform:
     return bl.Platform.from_dict(document)
 
 
+def unshared(network: bl.Platform) -> bl.Platform:
+    """The network where every pair of hosts has the rate of its narrowest shared link to itself."""
+    document = network.to_dict()
+    rates = {shared["id"]: shared["bandwidth_bytes_per_s"] for shared in document.pop("shared")}
+    for bridge in document["bridges"]:
+        link = bridge["link"]
+        link["bandwidth_bytes_per_s"] = min(
+            link["bandwidth_bytes_per_s"], *(rates[use] for use in link.pop("uses"))
+        )
+    return bl.Platform.from_dict(document | {"name": "teragrid-64, nothing shared"})
+
+
 def pipe_of(link: tuple[str, str]) -> str:
     return f"link-{link[0]}-{link[1]}"
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
+from broadleaf.plot.marks import PRINTED
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from matplotlib.figure import Figure
 
     from broadleaf.papers.results import Sheet
 
 
-def draw(sheet: Sheet, said: str) -> Figure:
-    """The sheet's columns as lines, empty cells as gaps; linear, far above, is left out as in the paper."""
+# The line that the paper's printed values belong to.
+PRINTED_LINE = "round-robin"
+
+
+def draw(sheet: Sheet, said: str, printed: Mapping[float, float] | None = None) -> Figure:
+    """The sheet's columns as lines, empty cells as gaps; linear, far above, is left out as in the paper.
+
+    `printed` has the paper's values of PRINTED_LINE, seconds by place on the X axis: stars."""
     from matplotlib.figure import Figure
 
     from broadleaf.plot.figures import COLOURS
@@ -32,6 +42,8 @@ def draw(sheet: Sheet, said: str) -> Figure:
             continue
         colour, marker = COLOURS[place % len(COLOURS)], markers[place % len(markers)]
         axes.plot(at, seconds, label=line, color=colour, marker=marker)
+        if printed and line == PRINTED_LINE:
+            axes.plot([*printed], [*printed.values()], "*", **PRINTED, color=colour, label="table 2, printed")
     axes.set_xlabel("number of nodes" if sheet.columns[0] == "nodes" else sheet.columns[0])
     axes.set_ylabel("broadcast time, s")
     axes.set_title(f"Pipelined round-robin and its rivals ({said})", fontsize="medium")
