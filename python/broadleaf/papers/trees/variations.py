@@ -199,7 +199,7 @@ def remarks(shares: Sheet, densities: Sheet, drawn: Sheet) -> list[str]:
         f"grow-multiport goes from {grown[0]:g} to {grown[-1]:g} % of the one-port optimum between {ends}.",
         f"Table 3: the printed row of 30 nodes is nearest to density {at_30:g} (lines {off_30:g} points off "
         f"on average), that of 65 nodes to {at_65:g} ({off_65:g} points). The paper says only that densities "
-        "lie between 0.05 and 0.15, depending on the number of nodes.",
+        "lie between 0.05 and 0.15, depending on the number of nodes. The rest is not explained.",
         f"Simple pruning at 50 nodes has {min(means):g} to {max(means):g} % on average however rates are "
         f"drawn, where the text says about {SIMPLE_PRUNING_SAID} %; it falls with density, to {least:g} %. "
         "The rest is not explained.",
