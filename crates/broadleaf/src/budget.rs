@@ -41,6 +41,9 @@ pub struct Budget {
 struct Guard {
     whole: Duration,
     deadline: Instant,
+    /// The time limit of which the budget may be a part, and its end.
+    asked: Duration,
+    limit: Instant,
     /// Whether it has ended a search that had units left.
     struck: Arc<AtomicBool>,
 }
@@ -59,7 +62,10 @@ impl Budget {
     pub fn within(whole: Duration) -> Budget {
         let Some(deadline) = Instant::now().checked_add(whole) else { return Budget::UNLIMITED };
         let units = u64::try_from(whole.as_micros()).unwrap_or(u64::MAX);
-        Budget { guard: Some(Guard { whole, deadline, struck: Arc::default() }), ..Budget::of_work(units) }
+        Budget {
+            guard: Some(Guard { whole, deadline, asked: whole, limit: deadline, struck: Arc::default() }),
+            ..Budget::of_work(units)
+        }
     }
 
     /// [`Budget::within`] the limit, if there is one.
@@ -79,14 +85,17 @@ impl Budget {
 
     /// Whether work of that many seconds, which cannot be stopped, would end more than [`LATE_S`] after the time limit.
     pub fn is_too_short_for(&self, least_s: f64) -> bool {
-        self.guard.as_ref().is_some_and(|guard| least_s > guard.whole.as_secs_f64() + LATE_S)
+        self.guard.as_ref().is_some_and(|guard| least_s > seconds_until(guard.limit) + LATE_S)
+    }
+
+    /// The same, had the work begun with the time limit.
+    pub fn was_too_short_for(&self, least_s: f64) -> bool {
+        self.guard.as_ref().is_some_and(|guard| least_s > guard.asked.as_secs_f64() + LATE_S)
     }
 
     /// Whether work of that many seconds, which cannot be stopped, would end before the time limit.
     pub fn has_time_for(&self, least_s: f64) -> bool {
-        self.guard.as_ref().is_none_or(|guard| {
-            guard.deadline.saturating_duration_since(Instant::now()).as_secs_f64() >= least_s
-        })
+        self.guard.as_ref().is_none_or(|guard| seconds_until(guard.deadline) >= least_s)
     }
 
     /// Counts work that has been done; whether the budget is spent now.
@@ -195,6 +204,10 @@ impl Budget {
     }
 }
 
+fn seconds_until(at: Instant) -> f64 {
+    at.saturating_duration_since(Instant::now()).as_secs_f64()
+}
+
 /// A budget on its way to another thread, with a sum of its own.
 #[derive(Clone, Debug)]
 pub struct Share {
@@ -255,6 +268,10 @@ mod tests {
         assert_eq!(hour.asked(), Some(3600 * UNITS_PER_S));
         assert!(hour.has_time_for(3599.0) && !hour.has_time_for(3600.1) && !none.has_time_for(1e-9));
         let part = hour.divided(u32::MAX);
+        assert!(
+            !part.is_too_short_for(3599.0) && part.is_too_short_for(3601.0),
+            "the limit is that of the whole"
+        );
         std::thread::sleep(Duration::from_millis(2));
         let with_units = Budget { end: u64::MAX, ..part };
         assert!(with_units.is_spent() && hour.was_cut_by_time() && !hour.is_spent());

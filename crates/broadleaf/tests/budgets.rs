@@ -6,7 +6,9 @@ use broadleaf::budget::Budget;
 use broadleaf::optimum::{makespan_bound_s, makespan_bound_within};
 use broadleaf::plan::{check, throughput, Collective, PlanError};
 use broadleaf::planners::{find, plan_with, Instance};
-use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+use broadleaf::platform::{
+    Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel,
+};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
 use broadleaf::simulate::{estimate_within, makespan};
 use std::time::Duration;
@@ -119,6 +121,47 @@ fn a_planner_too_slow_for_the_time_limit_refuses_in_one_line() {
         assert_eq!(check::faults(&platform, &within("best", &budget).unwrap()), Vec::<String>::new());
     }
     assert!(within("van-de-geijn", &Budget::of_work(0)).is_ok());
+}
+
+/// A hundred hosts a cluster, and links from each to each: what the links take follows from their number.
+#[test]
+fn planners_refuse_by_sizes_before_they_begin_and_best_has_a_plan_all_the_same() {
+    let mut builder = PlatformBuilder::new("clusters", PortModel::OnePort);
+    let class = builder.add_class(LinkClass::affine(0.0, 1e8));
+    let clusters: Vec<_> = (0..12).map(|at| builder.cluster(&format!("c{at}"))).collect();
+    for at in 0..1_200 {
+        let cluster = Some(clusters[at / 100]);
+        builder.add_node(Node { id: format!("n{at}"), cluster, ..Node::default() }).unwrap();
+    }
+    for (at, &from) in clusters.iter().enumerate() {
+        for &to in &clusters[at + 1..] {
+            builder.add_bridge(Bridge { from, to, both_ways: true, class }).unwrap();
+        }
+        let nodes = (100 * at..100 * at + 100).map(|node| NodeId(node as u32)).collect();
+        builder.add_mesh(Mesh { nodes, class }).unwrap();
+    }
+    let platform = builder.build().unwrap();
+    let bcast = Instance::new(&platform, NodeId(0), 64 << 20).unwrap();
+    let of = |collective| Instance { collective, ..bcast };
+    let short = || Budget::within(Duration::from_millis(100));
+    for (name, collective, least) in [
+        ("prune-refined", Collective::Bcast, "7.2 s"),
+        ("prune-refined", Collective::Reduce, "7.2 s"),
+        ("prune-refined", Collective::Allreduce, "14.4 s"),
+        ("optimal", Collective::Bcast, "1.4 s"),
+        ("site-blocks", Collective::Allgather, "2.1 s"),
+    ] {
+        let (instance, budget) = (of(collective), short());
+        let made = make(&instance, name, SegmentChoice::Auto, Effort::Thorough, &budget);
+        let refusal = made.map(|made| made.plan.planner).unwrap_err().to_string();
+        assert!(refusal.ends_with(&format!("than the time limit; give it {least}")), "{refusal}");
+        assert_eq!(budget.done(), 0, "{name}");
+    }
+    for collective in [Collective::Bcast, Collective::Allreduce] {
+        let none = Budget::within(Duration::ZERO);
+        let made = make(&of(collective), "best", SegmentChoice::Auto, Effort::Thorough, &none).unwrap();
+        assert_eq!(check::faults(&platform, &made.plan), Vec::<String>::new());
+    }
 }
 
 /// The way in anneals for half of the limit, the way out for what is left.

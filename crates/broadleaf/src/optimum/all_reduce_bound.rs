@@ -10,6 +10,7 @@
 //! 3. *Groups*: the same between sites and between clusters, whose pipes are slower ([`exchanged_s`]).
 
 use super::makespan_bound::{exchanged_s, one_message_bound_s};
+use super::occupation_table::link_count;
 use crate::budget::Budget;
 use crate::platform::{LinkClassId, NodeId, Platform, PortModel, TransferTime};
 
@@ -20,6 +21,10 @@ const ROUNDING: f64 = 1e-9;
 /// over n² links.
 const MOST_LOOKED_AT: usize = 2000;
 
+/// Links looked at in a second. Measured: 40 ms for the 670,000 of 2,000 hosts in 40 clusters
+/// (`benches/time_limits.py clusters-2000 --collective allreduce`).
+const LINKS_PER_S: f64 = 1e7;
+
 /// A lower bound on the time to combine the `message_bytes` of every host and have the result at each, seconds; `root`
 /// is the host of argument 1.
 pub fn allreduce_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, budget: &Budget) -> f64 {
@@ -28,14 +33,14 @@ pub fn allreduce_bound_s(platform: &Platform, root: NodeId, message_bytes: u64, 
         one_message_bound_s(platform, is_inward, root, message_bytes, budget)
     };
     let halves_s = one_way_s(inward, true).max(one_way_s(outward, false));
-    let in_s = transfers_s(platform, message_bytes);
-    let by_hosts_s = in_s.max(transfers_s(inward, message_bytes)) * (1.0 - ROUNDING);
+    let in_s = transfers_s(platform, message_bytes, budget);
+    let by_hosts_s = in_s.max(transfers_s(inward, message_bytes, budget)) * (1.0 - ROUNDING);
     let by_groups_s = if budget.is_spent() { 0.0 } else { exchanged_s(platform, message_bytes) };
     halves_s.max(by_hosts_s).max(by_groups_s)
 }
 
 /// Argument 2 for receives; 0 where a port may receive several messages at a time, or needs no time.
-fn transfers_s(platform: &Platform, message_bytes: u64) -> f64 {
+fn transfers_s(platform: &Platform, message_bytes: u64, budget: &Budget) -> f64 {
     let has_one_port = match platform.port_model() {
         PortModel::OnePort | PortModel::OnePortUnidirectional | PortModel::OnePortSamePartner => true,
         PortModel::MultiPort | PortModel::LinkCapacity => false,
@@ -52,7 +57,8 @@ fn transfers_s(platform: &Platform, message_bytes: u64) -> f64 {
     let fastest = || {
         platform.classes().iter().map(|class| fastest_rate(&class.time, message_bytes)).fold(0.0, f64::max)
     };
-    let rates: f64 = match hosts <= MOST_LOOKED_AT {
+    let has_time = budget.has_time_for(link_count(platform) as f64 / LINKS_PER_S);
+    let rates: f64 = match hosts <= MOST_LOOKED_AT && has_time {
         true => platform.hosts().map(into).sum(),
         false => hosts as f64 * fastest(),
     };

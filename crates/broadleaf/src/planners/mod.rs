@@ -16,6 +16,7 @@ mod profile;
 mod registry;
 mod shapes;
 pub mod throughput;
+mod time_needed;
 
 pub use instance::Instance;
 pub use optimal::with_period;
@@ -24,6 +25,7 @@ pub use planner::{Card, Planner, Unsupported};
 pub use profile::{Pace, Profile, Segmentation};
 pub(crate) use registry::all_gather_of;
 pub use registry::{collectives_of, find, finish_with, plan_with, supports, BEST, PLANNERS};
+pub(crate) use time_needed::to_plan as has_time_to_plan;
 
 /// Platforms of more nodes are searched with less effort.
 pub(crate) const LARGE_NODES: usize = 500;

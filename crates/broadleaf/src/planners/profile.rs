@@ -14,6 +14,8 @@ pub struct Profile {
     pub segments: Segmentation,
     /// Whether it is kept only for comparison: `best` skips it.
     pub is_baseline: bool,
+    /// A planning time that no budget can shorten, foreseen from sizes, seconds; 0 where it is too short to matter.
+    pub least_s: fn(&Instance) -> f64,
     /// Improves a plan once its number of segments is final, for planners that can.
     pub finish: Option<fn(&Instance, Plan) -> Plan>,
 }
@@ -53,8 +55,13 @@ pub enum Segmentation {
 
 impl Profile {
     /// A plan in about a millisecond, in segments of any size.
-    pub const QUICK: Profile =
-        Profile { pace: |_| Pace::Quick, segments: Segmentation::Free, is_baseline: false, finish: None };
+    pub const QUICK: Profile = Profile {
+        pace: |_| Pace::Quick,
+        segments: Segmentation::Free,
+        is_baseline: false,
+        least_s: |_| 0.0,
+        finish: None,
+    };
 
     /// When the planner's turn comes.
     pub fn pace_of(&self, instance: &Instance) -> Pace {

@@ -1,7 +1,8 @@
 //! The registry: every planner, in one slice.
 
 use super::{
-    all_reduce, baselines, clustered, optimal, pipelines, shapes, throughput, Instance, Planner, Unsupported,
+    all_reduce, baselines, clustered, optimal, pipelines, shapes, throughput, time_needed, Instance, Planner,
+    Unsupported,
 };
 use crate::budget::Budget;
 use crate::plan::{Collective, Direction, Plan, PlanError};
@@ -82,13 +83,8 @@ pub fn collectives_of(planner: &dyn Planner) -> impl Iterator<Item = Collective>
     })
 }
 
-/// Edges of all trees of a plan that are made, routed, and their loads summed up, in a second. Measured: 2 µs each on a
-/// sparse random network of 300 nodes (`benches/time_limits.py random-300`), less where hosts have links.
-const EDGES_PER_S: f64 = 5e5;
-
-/// Nodes and links that searches of paths pass in a second. Measured: 0.3 ms for a search of a sparse random network of
-/// 1,000 nodes (`benches/time_limits.py random-1000`).
-const SEARCHED_PER_S: f64 = 4e7;
+/// How often a broadcast is routed that its planner finishes: as it was, then finished for its makespan and for its load.
+const TIMES_FINISHED: usize = 3;
 
 /// The work of a plan per node, units.
 const NODE_UNITS: u64 = 2;
@@ -102,33 +98,20 @@ pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) ->
     if is_joined(planner, instance) {
         let half = half_of(planner, instance).unwrap_or(Collective::Bcast);
         let [inward, outward] = all_reduce::halves(half, instance);
+        time_needed::to_plan(planner, 2, &outward, budget)?;
         // Of a time limit, each half gets its part.
         let first = if budget.is_timed() { budget.divided(2) } else { budget.clone() };
         let way_in = planned(planner, &inward, &first)?;
-        in_time(&way_in, 2, instance, budget)?;
+        time_needed::to_route(&way_in, 2, instance.platform, budget)?;
         return all_reduce::joined(instance, way_in, planned(planner, &outward, budget)?);
     }
+    time_needed::to_plan(planner, 1, instance, budget)?;
     let plan = planned(planner, instance, budget)?;
-    in_time(&plan, 1, instance, budget)?;
+    let is_finished =
+        planner.card().profile.finish.is_some() && instance.collective.outward() == Collective::Bcast;
+    let times = if is_finished { TIMES_FINISHED } else { 1 };
+    time_needed::to_route(&plan, times, instance.platform, budget)?;
     Ok(plan)
-}
-
-/// A plan is refused where the edges of `ways` such plans take longer than the time limit only to be routed and added up:
-/// those of a regular plan's many trees, or those without a link, whose senders each need a search of paths.
-fn in_time(plan: &Plan, ways: usize, instance: &Instance, budget: &Budget) -> Result<(), PlanError> {
-    if !budget.is_timed() {
-        return Ok(());
-    }
-    let edges = if plan.pattern.is_some() { ways * plan.trees.len() * plan.nodes.len() } else { 0 };
-    let platform = instance.platform;
-    let searched =
-        ways * plan.senders_without_link(platform) * (plan.nodes.len() + platform.explicit_links().len());
-    let least_s = (edges as f64 / EDGES_PER_S).max(searched as f64 / SEARCHED_PER_S);
-    if !budget.is_too_short_for(least_s) {
-        return Ok(());
-    }
-    let reason = format!("only to route its trees takes longer than the time limit; give it {least_s:.1} s");
-    Err(PlanError::Unsupported { planner: plan.planner.clone(), reason })
 }
 
 /// The plan of an instance that is not an all-reduce of two plans.

@@ -1,6 +1,6 @@
 //! Quickest paths, for pairs without a direct link and through switches.
 
-use super::{LinkClassId, NodeId, Platform};
+use super::{ClusterId, LinkClassId, NodeId, Platform};
 use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -144,6 +144,17 @@ impl Platform {
             }
         }
         (search.distance, search.before)
+    }
+
+    /// The nodes, links, and members of meshes and bridges that a search of paths may pass.
+    pub fn search_size(&self) -> usize {
+        let meshed = self.meshes().iter().map(|mesh| mesh.nodes.len());
+        let members = |cluster: ClusterId| self.clusters()[cluster.index()].members.len();
+        let bridged = self
+            .bridges()
+            .iter()
+            .map(|bridge| members(bridge.to) + if bridge.both_ways { members(bridge.from) } else { 0 });
+        self.node_count() + self.explicit_links().len() + meshed.chain(bridged).sum::<usize>()
     }
 
     /// The direct link, else the quickest path for `bytes` bytes; `None` where there is no path.

@@ -16,6 +16,8 @@ use crate::parallel;
 use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::planners::{supports, Instance, Pace, BEST, PLANNERS};
 
+/// The place of the flat tree in [`PLANNERS`].
+const FLAT: usize = 0;
 const TOO_SLOW: &str = "takes longer than a quick search may";
 const ONE_BY_ONE: &str = "plans for each of so many nodes by itself; ask for it by name";
 
@@ -76,6 +78,7 @@ pub(super) fn plan(
     } else {
         contest.enter_if_worthwhile(&slow)?;
     }
+    contest.enter_in_any_case()?;
     contest.outcome()
 }
 
@@ -145,6 +148,18 @@ impl Contest<'_> {
                 Attempt::Entered(entrant) => self.entrants.push(*entrant),
                 Attempt::PassedOver(reason) => self.passed_over.push((at, reason)),
             }
+        }
+        Ok(())
+    }
+
+    /// Where a time limit has left no entrant, the flat tree: it needs one search of paths.
+    fn enter_in_any_case(&mut self) -> Result<(), PlanError> {
+        if !self.entrants.is_empty() || !self.budget.is_timed() {
+            return Ok(());
+        }
+        if let Attempt::Entered(entrant) = self.task.attempt(FLAT, true, f64::INFINITY, &self.budget)? {
+            self.passed_over.retain(|&(at, _)| at != FLAT);
+            self.entrants.push(*entrant);
         }
         Ok(())
     }

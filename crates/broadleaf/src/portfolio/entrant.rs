@@ -125,6 +125,9 @@ impl Task<'_> {
             let look = if is_final { Look::Sized } else { Look::Sketched };
             return Ok(Some((look, sketched.tuned)));
         }
+        if budget.is_timed() && budget.is_spent() {
+            return Ok(Some((Look::Sketched, sketched.tuned)));
+        }
         // Comparisons also show the numbers of planners that are not examined again.
         Ok(Some((Look::Rough, Tuned::estimated(platform, sketched.tuned.plan, budget)?)))
     }

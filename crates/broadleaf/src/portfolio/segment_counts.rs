@@ -3,7 +3,8 @@
 
 use super::settings::MOST_SEGMENTS;
 use crate::budget::Budget;
-use crate::planners::{all_gather_of, Instance, Planner};
+use crate::plan::Collective;
+use crate::planners::{all_gather_of, has_time_to_plan, Instance, Planner};
 use crate::platform::{TransferTime, HANDLING_S};
 
 /// The start-up over the transfer time of the shortest segment that is tried; chosen.
@@ -48,7 +49,13 @@ impl<'a> SegmentCounts<'a> {
     /// The number of segments, where no search is needed.
     pub fn known(&self, budget: &Budget) -> Option<u64> {
         let timed = Instance { platform: self.whole.timing(), ..self.whole };
-        let modelled = self.planner.card().profile.segments.modelled(&timed, self.most(), budget);
+        let is_both_ways = self.blocks > 1 || self.whole.collective == Collective::Allreduce;
+        let plans = if is_both_ways { 2 } else { 1 };
+        // Models may make plans.
+        let modelled = match has_time_to_plan(self.planner, plans, &self.whole, budget) {
+            Ok(()) => self.planner.card().profile.segments.modelled(&timed, self.most(), budget),
+            Err(_) => None,
+        };
         // All segments that are ready for the same receiver travel as one transfer, at any segment size.
         modelled.or(self.whole.collective.is_personalised().then_some(1))
     }

@@ -342,7 +342,7 @@ pub(super) fn sketch(
                 Err(PlanError::OutOfTime) if best.is_some() => break,
                 estimated => Tuned::in_any_case(platform, plan.clone(), estimated)?.makespan_s,
             },
-            false => unwaiting_s(platform, &plan)?,
+            false => unwaiting_s(platform, &plan, budget)?,
         };
         if best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
             best = Some(Tuned { plan, makespan_s });

@@ -2,13 +2,19 @@
 //!
 //! A sketch needs no more; and where the time is up before a simulation, a plan has this estimate.
 
+use crate::budget::Budget;
 use crate::plan::{throughput, Collective, Plan, PlanError, Segments, Tree};
 use crate::platform::Platform;
-use crate::simulate::estimate;
+use crate::simulate::estimate_within;
 
-/// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds.
-pub(super) fn unwaiting_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
-    Ok(estimate(platform, &first_segment(plan))? + steady_s(platform, plan)?)
+/// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds. Only a time limit cuts
+/// its simulation short.
+pub(super) fn unwaiting_s(platform: &Platform, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
+    let budget = if budget.is_timed() { budget } else { &Budget::UNLIMITED };
+    match estimate_within(platform, &first_segment(plan), budget) {
+        Err(PlanError::OutOfTime) => unsimulated_s(platform, plan),
+        first_s => Ok(first_s? + steady_s(platform, plan)?),
+    }
 }
 
 /// The plan of the first segment alone; in a broadcast, without the trees that would be set up and carry nothing.

@@ -46,6 +46,7 @@ static CARD: Card = Card {
         pace: |instance| Pace::quick_if(instance.platform.node_count() <= QUICK_HOSTS),
         // Its model has no shared pipes.
         is_baseline: true,
+        least_s: pairs::least_s,
         ..Profile::QUICK
     },
 };
@@ -62,8 +63,8 @@ impl Planner for Mateescu {
         pairs::supports(instance)
     }
 
-    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
-        pairs::plan(instance, CARD.name, budget, tree)
+    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+        Ok(pairs::plan(instance, CARD.name, tree))
     }
 }
 

@@ -4,8 +4,7 @@
 //! start-up and the size over the bandwidth, and arrives a latency later. Bandwidths are those of a benchmark between
 //! the two hosts alone: a pipe on their way counts, but not that two sends may share it.
 
-use crate::budget::Budget;
-use crate::plan::{Plan, PlanError, TreeBuilder};
+use crate::plan::{Plan, TreeBuilder};
 use crate::planners::clustered::host_times::HostTimes;
 use crate::planners::{Instance, Unsupported};
 use crate::platform::{NodeId, SharedId};
@@ -99,29 +98,23 @@ pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
     Ok(())
 }
 
+/// The time to find the costs of all pairs, seconds.
+pub(super) fn least_s(instance: &Instance) -> f64 {
+    instance.platform.hosts().count().pow(2) as f64 / PAIRS_PER_S
+}
+
 /// The plan of the tree that `grow` returns for the matrices and the root: its edges (parent, child), each parent's
 /// in serving order.
-///
-/// # Errors
-/// A time limit in which the costs of all pairs cannot be found.
 pub(super) fn plan(
     instance: &Instance,
     name: &str,
-    budget: &Budget,
     grow: impl FnOnce(&Pairs, usize) -> Vec<(usize, usize)>,
-) -> Result<Plan, PlanError> {
-    let pairs = instance.platform.hosts().count().pow(2);
-    let least_s = pairs as f64 / PAIRS_PER_S;
-    if budget.is_too_short_for(least_s) {
-        let reason =
-            format!("the costs of {pairs} pairs take longer than the time limit; give it {least_s:.1} s");
-        return Err(PlanError::Unsupported { planner: name.to_string(), reason });
-    }
+) -> Plan {
     let (matrices, hosts) = Pairs::of(instance);
     let root = hosts.partition_point(|&host| host < instance.root);
     let mut tree = TreeBuilder::new(instance.platform.node_count());
     for (parent, child) in grow(&matrices, root) {
         tree.add(hosts[parent], hosts[child]);
     }
-    Ok(instance.tree_plan(name, tree))
+    instance.tree_plan(name, tree)
 }

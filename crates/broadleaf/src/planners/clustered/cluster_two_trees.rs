@@ -85,7 +85,7 @@ impl Planner for ClusterTwoTrees {
         Ways::new(instance, &units).chain().map(|_| ())
     }
 
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let units = units_of(instance);
         let mut ways = Ways::new(instance, &units);
         let chain = ways.chain().map_err(|Unsupported(reason)| PlanError::Unsupported {
@@ -93,7 +93,7 @@ impl Planner for ClusterTwoTrees {
             reason,
         })?;
         let layout = Layout::new(&units, &chain);
-        in_turn(instance, CARD.name, &layout.hosts, &layout.parents)
+        in_turn(instance, CARD.name, &layout.hosts, &layout.parents, budget)
     }
 }
 

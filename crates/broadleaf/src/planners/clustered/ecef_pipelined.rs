@@ -31,7 +31,7 @@
 //! ```
 
 use super::frontier::Frontier;
-use super::heuristic::supports;
+use super::heuristic::{least_s, supports};
 use super::modelled_segments::SegmentCounts;
 use super::pipeline_time::Pipeline;
 use super::segmented_tree::{budgets, TRIED_PAIRS};
@@ -51,6 +51,7 @@ static CARD: Card = Card {
     complexity: "O(budgets · n · kinds of hosts)",
     profile: Profile {
         pace,
+        least_s,
         segments: Segmentation::Guided { whole: |_, count| count, modelled: modelled_count },
         ..Profile::QUICK
     },
@@ -68,7 +69,7 @@ impl Planner for EcefPipelined {
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let hosts = Units::of_hosts(instance);
         let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
-        let (makespan_s, parents) = tree(&hosts, segments, tried_pairs(budget));
+        let (makespan_s, parents) = tree(&hosts, segments, budget);
         let mut pipeline = Pipeline::new(&hosts.grid, segments);
         pipeline.makespan_s(&parents);
         let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &pipeline.sends()));
@@ -93,14 +94,17 @@ fn pace(instance: &Instance) -> Pace {
     }
 }
 
-/// The model is as accurate as a simulation, and faster.
+/// The model is as accurate as a simulation, and faster. It makes at least one tree beside the plan's.
 fn modelled_count(instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
-    let tried = tried_pairs(budget);
-    Some(COUNTS.best(instance, most, |sized, count| tree(&Units::of_hosts(sized), count, tried).0))
+    if budget.is_too_short_for(2.0 * least_s(instance)) {
+        return None;
+    }
+    let modelled_s = |sized: &Instance, count| tree(&Units::of_hosts(sized), count, budget).0;
+    Some(COUNTS.best(instance, most, budget, modelled_s))
 }
 
 /// Pairs that a tree may examine: fewer within a short time limit, as all trees of a search share it. Those of some
-/// thousand hosts in clusters are examined in any case, since `best` has no other pipeline for them in that time.
+/// thousand hosts in clusters are few enough, and `best` has no other pipeline for them in that time.
 fn tried_pairs(budget: &Budget) -> usize {
     let within = |units: u64| usize::try_from(units).unwrap_or(usize::MAX).saturating_mul(PAIRS_PER_UNIT);
     budget.asked().map_or(TRIED_PAIRS, |units| (within(units) / TREES).clamp(LEAST_PAIRS, TRIED_PAIRS))
@@ -119,13 +123,17 @@ const TREES: usize = 6;
 
 const LEAST_PAIRS: usize = 4_000_000;
 
-/// The makespan by the formula, seconds, and each host's parent; the root is its own parent. Examines about `tried` pairs.
-fn tree(hosts: &Units, segments: u64, tried: usize) -> (f64, Vec<u32>) {
+/// The makespan by the formula, seconds, and each host's parent; the root is its own parent. After a time limit, the best so
+/// far.
+fn tree(hosts: &Units, segments: u64, budget: &Budget) -> (f64, Vec<u32>) {
     let grid = &hosts.grid;
     let of_segment = grid.divided(segments as f64);
     let mut pipeline = Pipeline::new(grid, segments);
     let mut best: Option<(f64, Vec<u32>)> = None;
-    for budget_s in budgets(&of_segment, tried) {
+    for budget_s in budgets(&of_segment, tried_pairs(budget)) {
+        if best.is_some() && budget.is_timed() && budget.is_spent() {
+            break;
+        }
         let Some(parents) = parents(Frontier::within_budget(&of_segment, budget_s)) else { continue };
         let makespan_s = pipeline.makespan_s(&parents);
         if best.as_ref().is_none_or(|best| makespan_s < best.0) {

@@ -48,8 +48,18 @@ const QUICK_NODES: usize = 200;
 /// The profile of every rule.
 pub(super) const PROFILE: Profile = Profile {
     pace: |instance| Pace::uncounted(instance, instance.platform.node_count() <= QUICK_NODES),
+    least_s,
     ..Profile::QUICK
 };
+
+/// Pairs of kinds whose gaps and latencies are found, and that a rule compares, in a second. Measured: 0.05 µs on a sparse
+/// random network of 2,000 nodes, half more where rules look ahead (`benches/time_limits.py sparse-2000`).
+const PAIRS_PER_S: f64 = 1.25e7;
+
+/// The least time of a planner over the grid between clusters or hosts, seconds.
+pub(super) fn least_s(instance: &Instance) -> f64 {
+    (Units::count_kinds(instance) as f64).powi(2) / PAIRS_PER_S
+}
 
 /// The most kinds of clusters (or hosts): three matrices of this side take 0.4 GiB.
 const MOST_KINDS: usize = 4096;

@@ -6,7 +6,7 @@
 //! that weighs latency and start-up against the pipeline's pace.
 //! Complexity: O(moves · depth · children). Guarantee: no later than any heuristic of paper 2 on the same grid.
 
-use super::heuristic::supports;
+use super::heuristic::{least_s, supports};
 use super::makespan_search::{search, SearchEffort};
 use super::segmented_tree;
 use super::units::Units;
@@ -25,7 +25,7 @@ static CARD: Card = Card {
     objective: "makespan of one message between clusters, then inside them, or in segments over all hosts",
     guarantee: "unsegmented: no later than any heuristic of paper 2 in the pLogP model",
     complexity: "O(moves · depth · children), tens of milliseconds at 50 clusters",
-    profile: Profile { pace: |_| Pace::Slow, ..Profile::QUICK },
+    profile: Profile { pace: |_| Pace::Slow, least_s, ..Profile::QUICK },
 };
 
 impl Planner for Makespan {

@@ -1,5 +1,6 @@
 //! The number of segments with the least makespan by a planner's model.
 
+use crate::budget::Budget;
 use crate::planners::Instance;
 use std::collections::BTreeMap;
 
@@ -16,7 +17,14 @@ pub(super) struct SegmentCounts {
 
 impl SegmentCounts {
     /// The count of at most `most` segments by `modelled_s`: the makespan of an instance in that many segments, seconds.
-    pub fn best(&self, instance: &Instance, most: u64, modelled_s: impl Fn(&Instance, u64) -> f64) -> u64 {
+    /// The best so far, or the start, when the budget is spent.
+    pub fn best(
+        &self,
+        instance: &Instance,
+        most: u64,
+        budget: &Budget,
+        modelled_s: impl Fn(&Instance, u64) -> f64,
+    ) -> u64 {
         let mut known: BTreeMap<u64, f64> = BTreeMap::new();
         let mut makespan_s = |count: u64| {
             *known.entry(count).or_insert_with(|| {
@@ -33,10 +41,11 @@ impl SegmentCounts {
             }
         };
         let mut best = self.start.min(most);
-        while 2 * best <= most && makespan_s(2 * best) < makespan_s(best) / worth(best) {
+        while 2 * best <= most && !budget.is_spent() && makespan_s(2 * best) < makespan_s(best) / worth(best)
+        {
             best *= 2;
         }
-        while best > 1 && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
+        while best > 1 && !budget.is_spent() && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
             best /= 2;
         }
         best

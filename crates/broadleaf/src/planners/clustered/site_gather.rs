@@ -41,6 +41,7 @@ use super::site_promise::{has_sites, latencies_s, promise, quickest, sites};
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, PlanError};
+use crate::planners::time_needed::of_block_trees_s;
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
 use crate::platform::{Hop, NodeId, Platform, SharedId};
 
@@ -80,6 +81,7 @@ static CARD: Card = Card {
 
 pub(super) const PROFILE: Profile = Profile {
     pace: |instance| Pace::uncounted(instance, instance.platform.node_count() <= QUICK_HOSTS),
+    least_s: of_block_trees_s,
     segments: Segmentation::Guided {
         whole: |_, count| count,
         modelled: |instance, most, _| Some(segments(instance, most)),

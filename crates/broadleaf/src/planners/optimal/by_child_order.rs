@@ -33,6 +33,9 @@ use crate::platform::PortModel;
 
 pub struct OptimalTrees;
 
+/// Measured by `benches/time_limits.py clusters-2000`, a network of 670,000 links.
+const LINKS_PER_S: f64 = 1.8e6;
+
 static CARD: Card = Card {
     name: "optimal-trees",
     summary: "the throughput optimum's trees without a timetable, for short segments over long links",
@@ -41,7 +44,11 @@ static CARD: Card = Card {
     guarantee: "none: transfers wait for busy ports",
     complexity: "some cheapest arborescences of O(m log n)",
     // `best` could not rank it: its runs are faster than the simulator's one-port model predicts.
-    profile: Profile { pace: |_| Pace::ByName, ..Profile::QUICK },
+    profile: Profile {
+        pace: |_| Pace::ByName,
+        least_s: |instance| link_count(instance.platform) as f64 / LINKS_PER_S,
+        ..Profile::QUICK
+    },
 };
 
 impl Planner for OptimalTrees {

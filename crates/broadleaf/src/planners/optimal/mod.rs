@@ -62,6 +62,9 @@ pub use with_period::with_period;
 
 pub struct Optimal;
 
+/// Measured by `benches/time_limits.py clusters-2000`, a network of 670,000 links.
+const LINKS_PER_S: f64 = 1e6;
+
 static CARD: Card = Card {
     name: "optimal",
     summary: "a few trees near the throughput optimum, and the period in which they take turns",
@@ -71,6 +74,7 @@ static CARD: Card = Card {
     complexity: "some cheapest arborescences of O(m log n), then O(n · W · degree) for W trees",
     profile: Profile {
         pace,
+        least_s: |instance| link_count(instance.platform) as f64 / LINKS_PER_S,
         segments: Segmentation::Guided { whole: |_, count| count, modelled: segments },
         ..Profile::QUICK
     },

@@ -9,8 +9,9 @@
 //!
 //! Reference: Sanders, Speck and Träff, *Two-tree algorithms for full bandwidth broadcast, reduction and scan*, section 3.
 
+use crate::budget::Budget;
 use crate::plan::{throughput, Period, Plan, PlanError, Slot, TreeBuilder, Trees};
-use crate::planners::Instance;
+use crate::planners::{time_needed, Instance};
 use crate::platform::{NodeId, SharedId};
 
 /// A parent for every host 1 … p; host 0 is the root.
@@ -25,6 +26,7 @@ pub(in crate::planners) fn in_turn(
     planner: &str,
     hosts: &[NodeId],
     parents: &[Parents; 2],
+    budget: &Budget,
 ) -> Result<Plan, PlanError> {
     let colours = colour(parents);
     let mut edges: Vec<(usize, usize, usize)> = (0..2)
@@ -44,6 +46,8 @@ pub(in crate::planners) fn in_turn(
         instance.segment_bytes,
         builders.into_iter().map(TreeBuilder::build).collect::<Trees>(),
     );
+    // Once for its rate, once for the plan.
+    time_needed::to_route(&plan, 2, instance.platform, budget)?;
     let step_s = match throughput(instance.platform, &plan) {
         Ok(bytes_per_s) => instance.segment_bytes as f64 / bytes_per_s,
         // Routing refuses the plan.

@@ -55,7 +55,7 @@ impl Planner for TwoTree {
         Ok(())
     }
 
-    fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
+    fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let hosts = instance.root_and_receivers();
         let receivers = hosts.len() - 1;
         if receivers < 2 {
@@ -65,7 +65,7 @@ impl Planner for TwoTree {
             });
             return Ok(instance.tree_plan(CARD.name, tree));
         }
-        in_turn(instance, CARD.name, &hosts, &both_trees(receivers))
+        in_turn(instance, CARD.name, &hosts, &both_trees(receivers), budget)
     }
 }
 

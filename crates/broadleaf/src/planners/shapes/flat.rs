@@ -33,6 +33,7 @@
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
+use crate::planners::time_needed::of_block_trees_s;
 use crate::planners::{Card, Instance, Planner, Profile, Segmentation, Unsupported};
 use crate::platform::{Hop, LinkClassId, NodeId, PortModel, SharedId};
 use std::collections::{HashMap, VecDeque};
@@ -51,6 +52,7 @@ static CARD: Card = Card {
     guarantee: "none",
     complexity: "O(n); O(n²) for an all-gather",
     profile: Profile {
+        least_s: of_block_trees_s,
         segments: Segmentation::Guided { whole: |_, count| count, modelled: segments_of_a_block },
         ..Profile::QUICK
     },

@@ -69,6 +69,11 @@ pub fn pace(instance: &Instance) -> Pace {
     Pace::uncounted(instance, edges <= QUICK_EDGES)
 }
 
+/// The least time of a planner that passes `edges_per_s` edges in a second, seconds.
+pub fn least_s(instance: &Instance, edges_per_s: f64) -> f64 {
+    most_edges(instance.platform) as f64 / edges_per_s
+}
+
 /// An upper limit of the number of edges, without expanding them.
 fn most_edges(platform: &Platform) -> u64 {
     let members = |cluster: crate::platform::ClusterId| platform.clusters()[cluster.index()].members.len();

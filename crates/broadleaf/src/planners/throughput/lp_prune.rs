@@ -38,6 +38,9 @@ use std::cmp::Reverse;
 /// The planner `lp-prune`.
 pub struct LpPrune;
 
+/// Measured by `benches/time_limits.py clusters-2000`, a network of 670,000 edges.
+const EDGES_PER_S: f64 = 6e5;
+
 static CARD: Card = Card {
     name: "lp-prune",
     summary: "drops the edges that the multi-tree optimum uses least until a tree is left",
@@ -45,7 +48,11 @@ static CARD: Card = Card {
     objective: "throughput of one pipelined tree",
     guarantee: "none",
     complexity: "the optimum's, then O(E²) at worst",
-    profile: Profile { pace: Pace::of_optimum, ..Profile::QUICK },
+    profile: Profile {
+        pace: Pace::of_optimum,
+        least_s: |instance| graph::least_s(instance, EDGES_PER_S),
+        ..Profile::QUICK
+    },
 };
 
 impl LpPrune {

@@ -31,6 +31,9 @@ use super::graph::{self, Graph};
 use super::tree_rule::TreeRule;
 use crate::planners::{Card, Profile};
 
+/// Measured by `benches/time_limits.py clusters-2000`, a network of 670,000 edges.
+const EDGES_PER_S: f64 = 2e5;
+
 pub(crate) static PRUNE_REFINED_MULTIPORT: TreeRule = TreeRule {
     card: &Card {
         name: "prune-refined-multiport",
@@ -39,7 +42,11 @@ pub(crate) static PRUNE_REFINED_MULTIPORT: TreeRule = TreeRule {
         objective: "throughput of one pipelined tree under multi-port",
         guarantee: "none",
         complexity: "O(E²) at worst, about O(E log E) on dense platforms",
-        profile: Profile { pace: graph::pace, ..Profile::QUICK },
+        profile: Profile {
+            pace: graph::pace,
+            least_s: |instance| graph::least_s(instance, EDGES_PER_S),
+            ..Profile::QUICK
+        },
     },
     tree,
 };

@@ -57,6 +57,9 @@ const PRUNED_EDGES: usize = 20_000;
 
 pub(crate) struct SingleTree;
 
+/// Measured by `benches/time_limits.py clusters-2000`, a network of 670,000 edges.
+const EDGES_PER_S: f64 = 1.5e6;
+
 static CARD: Card = Card {
     name: "single-tree",
     summary: "exchanges edges of the best heuristic's tree to shorten its period",
@@ -66,7 +69,7 @@ static CARD: Card = Card {
     guarantee:
         "at least grow and grow-multiport; to 20,000 edges prune-refined and its multi-port version too",
     complexity: "O(E log E), then O(depth) an edge tried",
-    profile: Profile { pace, ..Profile::QUICK },
+    profile: Profile { pace, least_s: |instance| graph::least_s(instance, EDGES_PER_S), ..Profile::QUICK },
 };
 
 impl Planner for SingleTree {

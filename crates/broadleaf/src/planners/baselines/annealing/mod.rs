@@ -74,6 +74,7 @@ static CARD: Card = Card {
         // It runs for as long as it is given, and judges trees by a model without shared pipes.
         pace: |_| Pace::ByName,
         is_baseline: true,
+        least_s: pairs::least_s,
         ..Profile::QUICK
     },
 };
@@ -88,7 +89,7 @@ impl Planner for Annealing {
     }
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
-        pairs::plan(instance, CARD.name, budget, |matrices, root| {
+        Ok(pairs::plan(instance, CARD.name, |matrices, root| {
             let allowance = match budget.asked() {
                 Some(_) => {
                     let left = budget.left();
@@ -103,7 +104,7 @@ impl Planner for Annealing {
                 return mateescu::tree(matrices, root);
             }
             found.edges.iter().map(|&(parent, child)| (parent as usize, child as usize)).collect()
-        })
+        }))
     }
 }
 

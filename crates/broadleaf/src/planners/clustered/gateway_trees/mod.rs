@@ -186,9 +186,9 @@ fn pace(instance: &Instance) -> Pace {
 }
 
 /// Of large plans no two can be simulated in time.
-fn modelled_count(instance: &Instance, most: u64, _: &Budget) -> Option<u64> {
+fn modelled_count(instance: &Instance, most: u64, budget: &Budget) -> Option<u64> {
     let modelled_s = |sized: &Instance, _| choose(sized, &ClassNetwork::new(sized)).makespan_s;
     let is_large = instance.platform.node_count() > LARGE_NODES;
     let counts = if is_large { COUNTS } else { COUNTS_AMONG_FEW };
-    Some(counts.best(instance, most, modelled_s))
+    Some(counts.best(instance, most, budget, modelled_s))
 }
