@@ -171,15 +171,20 @@ fn it_takes_part_among_few_nodes_too() {
     assert!(outcome.tried.iter().any(|tried| tried.name == "gateway-trees"));
 }
 
-/// There several slow links carry at once what one port of the model sends in turn.
+/// 1.5 MB/s from site to site, 125 MB/s inside: `best` once left such networks to others, and took 3.2 times as long.
 #[test]
-fn it_does_not_take_part_where_single_links_are_slow() {
+fn it_takes_part_where_links_between_sites_are_slow() {
     let text = include_str!("../../../platforms/grid5000-88-2006.json");
     let platform = Platform::from_json(text).unwrap();
-    let instance = Instance::new(&platform, NodeId(0), 1 << 20).unwrap();
-    let budget = Budget::of_planning(None);
-    let outcome = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &budget).unwrap();
-    assert!(outcome.passed_over.iter().any(|passed| passed.name == "gateway-trees"));
+    for bytes in [1 << 20, 4 << 20] {
+        let instance = Instance::new(&platform, NodeId(0), bytes).unwrap();
+        let planned_s = |name: &str| {
+            let budget = Budget::of_planning(None);
+            let made = make(&instance, name, SegmentChoice::Auto, Effort::Thorough, &budget).unwrap();
+            made.plan.predicted.makespan_s.unwrap()
+        };
+        assert!(planned_s("best") <= planned_s("gateway-trees"), "{bytes} bytes");
+    }
 }
 
 #[test]

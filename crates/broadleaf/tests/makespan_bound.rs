@@ -292,6 +292,22 @@ fn exact_is_exact_on_six_and_seven_hosts() {
     assert!(offered > 1, "offered {offered}");
 }
 
+/// In some rounds with a local broadcast, a cluster or a slow NIC.
+fn drawn_host(id: &str, round: u64, draw: &mut impl FnMut(u64) -> u64) -> Value {
+    let mut node = json!({"id": id});
+    if round % 4 > 0 {
+        node["local_broadcast_s"] = json!(draw(3) as f64);
+    }
+    if round % 3 == 0 {
+        node["cluster"] = json!(format!("C{}", draw(2)));
+    }
+    if draw(4) == 0 {
+        // Often slower than the links: only multi-port has ports of their own rate.
+        node["out_bytes_per_s"] = json!(1.0 / (1 + draw(4)) as f64);
+    }
+    node
+}
+
 /// On how many of the drawn networks `exact` was offered, and refused; where offered it is as short as any tree.
 fn exact_beside_every_tree(rounds: u64, seed: u64, counts: RangeInclusive<u64>) -> (usize, usize) {
     let mut state = seed;
@@ -305,23 +321,7 @@ fn exact_beside_every_tree(rounds: u64, seed: u64, counts: RangeInclusive<u64>) 
         let model = PortModel::ALL[round as usize % PortModel::ALL.len()];
         let count = (counts.start() + draw(counts.end() - counts.start() + 1)) as usize;
         let ids: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
-        let nodes: Vec<Value> = ids
-            .iter()
-            .map(|id| {
-                let mut node = json!({"id": id});
-                if round % 4 > 0 {
-                    node["local_broadcast_s"] = json!(draw(3) as f64);
-                }
-                if round % 3 == 0 {
-                    node["cluster"] = json!(format!("C{}", draw(2)));
-                }
-                if draw(4) == 0 {
-                    // Often slower than the links: only multi-port has ports of their own rate.
-                    node["out_bytes_per_s"] = json!(1.0 / (1 + draw(4)) as f64);
-                }
-                node
-            })
-            .collect();
+        let nodes: Vec<Value> = ids.iter().map(|id| drawn_host(id, round, &mut draw)).collect();
         let mut links = Vec::new();
         for from in 0..count {
             for to in (0..count).filter(|&to| to != from) {

@@ -91,9 +91,6 @@ const WITHIN: [Aim; 6] = [
     Aim::Within(2.0),
     Aim::Within(3.0),
 ];
-/// The time of the slowest link over that of the fastest at most, among few nodes, for RATE_BYTES. Chosen.
-const LIKE_RATES: f64 = 16.0;
-const RATE_BYTES: u64 = 1 << 20;
 /// Clusters at most for which each set of trees takes some milliseconds. Chosen.
 const FEW_CLUSTERS: usize = 64;
 const SHAPES: [Shape; 2] = [Shape::Chain, Shape::Binomial];
@@ -170,18 +167,11 @@ fn modelled_s(network: &ClassNetwork, trees: &ClassTrees, shape: Shape, segments
     first_s + others * trees.busiest_s * shape.waiting()
 }
 
-/// Among few nodes other planners are as likely to win, and are quicker. Where single links are far slower than others,
-/// many trees send by several of them at once, while the model's ports serve one: no prediction holds there.
+/// Among few nodes other planners are as likely to win, and are quicker.
 fn pace(instance: &Instance) -> Pace {
-    let platform = instance.platform;
-    if platform.node_count() > LARGE_NODES {
-        return Pace::Early;
-    }
-    let times_s = || platform.classes().iter().map(|class| class.time.seconds(RATE_BYTES));
-    let (least_s, most_s) = (times_s().fold(f64::INFINITY, f64::min), times_s().fold(0.0, f64::max));
-    match most_s <= LIKE_RATES * least_s {
-        true => Pace::Slow,
-        false => Pace::ByName,
+    match instance.platform.node_count() > LARGE_NODES {
+        true => Pace::Early,
+        false => Pace::Slow,
     }
 }
 
