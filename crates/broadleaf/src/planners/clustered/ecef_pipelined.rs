@@ -69,7 +69,7 @@ impl Planner for EcefPipelined {
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let hosts = Units::of_hosts(instance);
         let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
-        let (makespan_s, parents) = tree(&hosts, segments, budget);
+        let (makespan_s, parents) = tree(&hosts, segments, &of_trees(&hosts, budget));
         let mut pipeline = Pipeline::new(&hosts.grid, segments);
         pipeline.makespan_s(&parents);
         let plan = instance.tree_plan(CARD.name, hosts.graft(instance, &pipeline.sends()));
@@ -99,12 +99,21 @@ fn modelled_count(instance: &Instance, most: u64, budget: &Budget) -> Option<u64
     if budget.is_too_short_for(2.0 * least_s(instance)) {
         return None;
     }
+    let budget = &of_trees(&Units::of_hosts(instance), budget);
     let modelled_s = |sized: &Instance, count| tree(&Units::of_hosts(sized), count, budget).0;
     Some(COUNTS.best(instance, most, budget, modelled_s))
 }
 
-/// Pairs that a tree may examine: fewer within a short time limit, as all trees of a search share it. Those of some
-/// thousand hosts in clusters are few enough, and `best` has no other pipeline for them in that time.
+/// The budget of a search of trees. Those of some thousand hosts in clusters are examined in any case, since `best` has no
+/// other pipeline for them in a program's first broadcast.
+fn of_trees(hosts: &Units, budget: &Budget) -> Budget {
+    match hosts.grid.len() * hosts.grid.kinds() <= FEW_PAIRS {
+        true => Budget::UNLIMITED,
+        false => budget.clone(),
+    }
+}
+
+/// Pairs that a tree may examine: fewer within a short time limit, as all trees of a search share it.
 fn tried_pairs(budget: &Budget) -> usize {
     let within = |units: u64| usize::try_from(units).unwrap_or(usize::MAX).saturating_mul(PAIRS_PER_UNIT);
     budget.asked().map_or(TRIED_PAIRS, |units| (within(units) / TREES).clamp(LEAST_PAIRS, TRIED_PAIRS))
@@ -122,6 +131,9 @@ const PAIRS_PER_UNIT: usize = 75;
 const TREES: usize = 6;
 
 const LEAST_PAIRS: usize = 4_000_000;
+
+/// Pairs of hosts and kinds up to which a search takes a fraction of a second. Chosen.
+const FEW_PAIRS: usize = 100_000;
 
 /// The makespan by the formula, seconds, and each host's parent; the root is its own parent. After a time limit, the best so
 /// far.

@@ -17,7 +17,7 @@ pub(super) struct SegmentCounts {
 
 impl SegmentCounts {
     /// The count of at most `most` segments by `modelled_s`: the makespan of an instance in that many segments, seconds.
-    /// The best so far, or the start, when the budget is spent.
+    /// The best so far, or the start, when a time limit is over.
     pub fn best(
         &self,
         instance: &Instance,
@@ -40,12 +40,12 @@ impl SegmentCounts {
                 self.worth_twice
             }
         };
+        let is_over = || budget.is_timed() && budget.is_spent();
         let mut best = self.start.min(most);
-        while 2 * best <= most && !budget.is_spent() && makespan_s(2 * best) < makespan_s(best) / worth(best)
-        {
+        while 2 * best <= most && !is_over() && makespan_s(2 * best) < makespan_s(best) / worth(best) {
             best *= 2;
         }
-        while best > 1 && !budget.is_spent() && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
+        while best > 1 && !is_over() && makespan_s(best / 2) <= makespan_s(best) * worth(best / 2) {
             best /= 2;
         }
         best
