@@ -1,6 +1,7 @@
 //! The event queue that simulates the network.
 
 mod event;
+mod executors;
 mod reservations;
 mod routes;
 
@@ -8,10 +9,11 @@ use super::calendar::same_until;
 use super::trace::{Trace, Transfer};
 use super::varying::Varying;
 use crate::budget::Budget;
-use crate::execute::{FlowWindow, Item, Kind, Message, NodeExecutor};
+use crate::execute::{Item, Kind, Message, NodeExecutor};
 use crate::plan::{Collective, PlanError, Programs};
-use crate::platform::{LocalStart, NodeId, Platform, PortModel};
+use crate::platform::{LocalStart, NodeId, Platform};
 use event::{Event, Happening};
+use executors::executors;
 use ordered_float::OrderedFloat;
 use reservations::{Grant, Reservations};
 use routes::{Routes, CONTROL_BYTES};
@@ -73,18 +75,8 @@ impl<'a> Network<'a> {
         record: bool,
         budget: &Budget,
     ) -> Result<Self, PlanError> {
-        let window = match platform.port_model() {
-            PortModel::LinkCapacity => FlowWindow::LINK,
-            _ => FlowWindow::PORT,
-        };
         let nodes = platform.node_count();
-        let mut executors: Vec<NodeExecutor> = Vec::with_capacity(nodes);
-        for node in platform.nodes() {
-            if budget.is_timed() && budget.is_spent() {
-                return Err(PlanError::OutOfTime);
-            }
-            executors.push(NodeExecutor::new(programs, node, |_| window));
-        }
+        let executors = executors(platform, programs, budget)?;
         let routes = Routes::new(platform, programs, &executors)?;
         Ok(Network {
             platform,
@@ -205,12 +197,13 @@ impl<'a> Network<'a> {
             self.grant(now_s, flight);
             return;
         }
-        if self.executors[to.index()].expected() != Some((from, first.segment)) {
+        let last = self.last_of(flight);
+        if self.executors[to.index()].expected(last) != Some((from, first.segment)) {
             self.held_back[to.index()].push(flight);
             return;
         }
         self.grant_in_order(now_s, to, flight);
-        while let Some((sender, segment)) = self.executors[to.index()].expected() {
+        while let Some((sender, segment)) = self.executors[to.index()].expected(last) {
             let is_next = |&flight: &u32| {
                 let waiting = self.flights[flight as usize].as_ref().expect("a live flight");
                 waiting.from == sender && waiting.message.first.segment == segment
@@ -229,24 +222,31 @@ impl<'a> Network<'a> {
         let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
         let next = Some((*from, message.first.segment));
         let has_turn = self.in_order && message.kind == Kind::Request && message.first.target == to;
-        has_turn && self.executors[to.index()].expected() != next
+        let last = self.last_of(flight);
+        has_turn && self.executors[to.index()].expected(last) != next
+    }
+
+    /// The node before the receiver on a message's way.
+    fn last_of(&self, flight: u32) -> NodeId {
+        let flight = self.flights[flight as usize].as_ref().expect("a live flight");
+        self.routes.hops(flight.route).last().expect("a way has a hop").from
     }
 
     fn grant_in_order(&mut self, now_s: f64, to: NodeId, flight: u32) {
         let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
-        let from = *from;
+        let (from, last) = (*from, self.last_of(flight));
         let rest: Vec<u64> = message.rest.iter().map(|item| item.segment).collect();
         self.grant(now_s, flight);
-        self.executors[to.index()].advance_expected();
+        self.executors[to.index()].advance_expected(last);
         self.early.extend(rest.into_iter().map(|segment| (to, from, segment)));
         if self.early.is_empty() {
             return;
         }
-        while let Some((sender, segment)) = self.executors[to.index()].expected() {
+        while let Some((sender, segment)) = self.executors[to.index()].expected(last) {
             if !self.early.remove(&(to, sender, segment)) {
                 break;
             }
-            self.executors[to.index()].advance_expected();
+            self.executors[to.index()].advance_expected(last);
         }
     }
 
