@@ -155,16 +155,10 @@ pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanE
 
 #[cfg(test)]
 mod tests {
+    use super::super::as_run::tests::four_hosts;
     use super::*;
     use broadleaf::plan::{check, Collective, Period};
     use broadleaf::platform::NodeId;
-
-    fn four_hosts() -> Platform {
-        let text = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port",
-            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
-            "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"bandwidth_bytes_per_s": 25e6, "startup_s": 1e-6}}]}"#;
-        Platform::from_json(text).unwrap()
-    }
 
     /// Of 125 MB/s and 50 µs.
     fn sixteen_hosts() -> Platform {

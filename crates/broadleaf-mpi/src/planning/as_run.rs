@@ -74,7 +74,7 @@ pub(super) const WORTH_TURNS: f64 = 1.05;
 const WORTH_WAITING: f64 = 1.02;
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use broadleaf::plan::Collective;
     use broadleaf::planners::Instance;
@@ -82,7 +82,7 @@ mod tests {
     use broadleaf::portfolio::{make, Effort, SegmentChoice};
     use broadleaf::simulate::simulate;
 
-    fn four_hosts() -> Platform {
+    pub fn four_hosts() -> Platform {
         let text = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port",
             "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
             "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"bandwidth_bytes_per_s": 25e6, "startup_s": 1e-6}}]}"#;
