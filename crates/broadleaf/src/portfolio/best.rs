@@ -16,8 +16,6 @@ use crate::parallel;
 use crate::plan::{throughput, Collective, Plan, PlanError};
 use crate::planners::{supports, Instance, Pace, BEST, PLANNERS};
 
-/// The place of the flat tree in [`PLANNERS`].
-const FLAT: usize = 0;
 const TOO_SLOW: &str = "takes longer than a quick search may";
 const ONE_BY_ONE: &str = "plans for each of so many nodes by itself; ask for it by name";
 
@@ -157,8 +155,9 @@ impl Contest<'_> {
         if !self.entrants.is_empty() || !self.budget.is_timed() {
             return Ok(());
         }
-        if let Attempt::Entered(entrant) = self.task.attempt(FLAT, true, f64::INFINITY, &self.budget)? {
-            self.passed_over.retain(|&(at, _)| at != FLAT);
+        let flat = PLANNERS.iter().position(|planner| planner.card().name == "flat").expect("a planner");
+        if let Attempt::Entered(entrant) = self.task.attempt(flat, true, f64::INFINITY, &self.budget)? {
+            self.passed_over.retain(|&(at, _)| at != flat);
             self.entrants.push(*entrant);
         }
         Ok(())
