@@ -100,6 +100,7 @@ bench: setup ## the speed claims, raw samples kept in .bench; RIVALS=FOLDER: bes
 	cargo bench --quiet -p broadleaf --bench segment_search
 	$(PY) benches/grid.py
 	$(PY) benches/optimum.py
+	$(PY) benches/fabrics.py
 	$(PY) benches/mpi_overhead.py
 	$(PY) benches/local.py
 	$(PY) benches/adapt_overhead.py

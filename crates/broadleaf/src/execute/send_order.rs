@@ -1,7 +1,6 @@
 //! The order in which a node serves its channels.
 
 use crate::plan::{Period, Segments};
-use crate::platform::NodeId;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
@@ -83,16 +82,6 @@ impl Cursor {
     }
 }
 
-/// The receives that keep an order.
-#[derive(Debug, Default)]
-pub(super) struct ReceiveOrder {
-    /// The node before the receiver on their way, where only those by one link keep it.
-    pub last: Option<NodeId>,
-    /// By place in the program's receives.
-    pub slots: Vec<usize>,
-    pub cursor: Cursor,
-}
-
 /// Sends in slot order, receives in slot order; relayed segments are sent first come, first served.
 #[derive(Debug)]
 pub(super) struct SlotOrder {
@@ -100,8 +89,7 @@ pub(super) struct SlotOrder {
     pub periods: u64,
     pub count: u64,
     pub send: Cursor,
-    /// One for each link by which segments come, where these have an order of their own; else one.
-    pub receive: Vec<ReceiveOrder>,
+    pub receive: Cursor,
     pub posted: Cursor,
     /// Segments held, one bit each, followed, at a node that contributes, by the final ones; empty if all are held from
     /// the start.
@@ -122,7 +110,7 @@ impl SlotOrder {
             periods: period.periods(count),
             count,
             send: Cursor::default(),
-            receive: Vec::new(),
+            receive: Cursor::default(),
             posted: Cursor::default(),
             held: vec![0; words],
             holds_all,

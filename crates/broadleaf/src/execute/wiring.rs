@@ -1,7 +1,7 @@
 //! The initial state of an executor: its peers, the inputs of its outputs, and its slots.
 
 use super::flow::{FlowWindow, Peer};
-use super::send_order::{ReceiveOrder, SlotOrder};
+use super::send_order::SlotOrder;
 use crate::plan::{InChannel, NodeProgram, OutChannel, Period, Segments, Source};
 use crate::platform::NodeId;
 use std::collections::{HashMap, HashSet};
@@ -94,8 +94,6 @@ pub(super) fn finals(program: &NodeProgram) -> Vec<bool> {
 pub(super) fn slot_order(period: &Period, program: &NodeProgram, segments: &Segments) -> SlotOrder {
     let holds_all = !program.is_inward && program.is_root && segments.blocks() == 1;
     let mut slots = SlotOrder::new(period, segments, holds_all, program.is_inward);
-    slots.receive =
-        vec![ReceiveOrder { slots: (0..program.receives.len()).collect(), ..ReceiveOrder::default() }];
     if program.is_inward {
         // The trees in which the node is a leaf.
         let of_way = own_inputs(program);

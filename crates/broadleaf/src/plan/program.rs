@@ -184,28 +184,16 @@ impl Programs {
     /// The switches that a transfer on one of its channels passes on its hop from the host `from`, as the plan gives
     /// them; empty for a direct link.
     pub fn switches(&self, from: NodeId, channel: &OutChannel) -> Vec<NodeId> {
-        let via = self.relays(channel.tree, channel.child, channel.is_inward);
-        let after = via.iter().position(|&relay| relay == from).map_or(0, |at| at + 1);
-        via[after..].iter().copied().take_while(|relay| !self.is_host[relay.index()]).collect()
-    }
-
-    /// The node before `node` on the way of one of its channels.
-    pub fn last_relay(&self, node: NodeId, channel: &InChannel) -> NodeId {
-        let via = self.relays(channel.tree, channel.child, channel.is_inward);
-        let before = via.iter().position(|&relay| relay == node).unwrap_or(via.len());
-        via[..before].last().copied().unwrap_or(channel.from)
-    }
-
-    /// The relays of an edge, in the order of its transfers.
-    fn relays(&self, tree: u32, child: NodeId, is_inward: bool) -> Vec<NodeId> {
         let Transfers { collective, trees, inward, .. } = &*self.transfers;
-        let besides = is_inward && collective.direction() == Direction::Both;
-        let tree = if besides { &inward[tree as usize] } else { &trees[tree as usize] };
-        let mut via = tree.via.get(&child).cloned().unwrap_or_default();
-        if is_inward {
+        let besides = channel.is_inward && collective.direction() == Direction::Both;
+        let tree = if besides { &inward[channel.tree as usize] } else { &trees[channel.tree as usize] };
+        let Some(via) = tree.via.get(&channel.child) else { return Vec::new() };
+        let mut via = via.clone();
+        if channel.is_inward {
             via.reverse();
         }
-        via
+        let after = via.iter().position(|&relay| relay == from).map_or(0, |at| at + 1);
+        via[after..].iter().copied().take_while(|relay| !self.is_host[relay.index()]).collect()
     }
 
     /// The program of one node.

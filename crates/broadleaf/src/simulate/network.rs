@@ -197,13 +197,12 @@ impl<'a> Network<'a> {
             self.grant(now_s, flight);
             return;
         }
-        let last = self.last_of(flight);
-        if self.executors[to.index()].expected(last) != Some((from, first.segment)) {
+        if self.executors[to.index()].expected() != Some((from, first.segment)) {
             self.held_back[to.index()].push(flight);
             return;
         }
         self.grant_in_order(now_s, to, flight);
-        while let Some((sender, segment)) = self.executors[to.index()].expected(last) {
+        while let Some((sender, segment)) = self.executors[to.index()].expected() {
             let is_next = |&flight: &u32| {
                 let waiting = self.flights[flight as usize].as_ref().expect("a live flight");
                 waiting.from == sender && waiting.message.first.segment == segment
@@ -222,31 +221,24 @@ impl<'a> Network<'a> {
         let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
         let next = Some((*from, message.first.segment));
         let has_turn = self.in_order && message.kind == Kind::Request && message.first.target == to;
-        let last = self.last_of(flight);
-        has_turn && self.executors[to.index()].expected(last) != next
-    }
-
-    /// The node before the receiver on a message's way.
-    fn last_of(&self, flight: u32) -> NodeId {
-        let flight = self.flights[flight as usize].as_ref().expect("a live flight");
-        self.routes.hops(flight.route).last().expect("a way has a hop").from
+        has_turn && self.executors[to.index()].expected() != next
     }
 
     fn grant_in_order(&mut self, now_s: f64, to: NodeId, flight: u32) {
         let Flight { from, message, .. } = self.flights[flight as usize].as_ref().expect("a live flight");
-        let (from, last) = (*from, self.last_of(flight));
+        let from = *from;
         let rest: Vec<u64> = message.rest.iter().map(|item| item.segment).collect();
         self.grant(now_s, flight);
-        self.executors[to.index()].advance_expected(last);
+        self.executors[to.index()].advance_expected();
         self.early.extend(rest.into_iter().map(|segment| (to, from, segment)));
         if self.early.is_empty() {
             return;
         }
-        while let Some((sender, segment)) = self.executors[to.index()].expected(last) {
+        while let Some((sender, segment)) = self.executors[to.index()].expected() {
             if !self.early.remove(&(to, sender, segment)) {
                 break;
             }
-            self.executors[to.index()].advance_expected(last);
+            self.executors[to.index()].advance_expected();
         }
     }
 

@@ -2,8 +2,8 @@
 
 use super::{NodeExecutor, Permission};
 use crate::execute::message::{Kind, Message};
-use crate::execute::send_order::{ReceiveOrder, SendOrder, SlotOrder};
-use crate::plan::{InChannel, SlotSend};
+use crate::execute::send_order::{SendOrder, SlotOrder};
+use crate::plan::SlotSend;
 use crate::platform::NodeId;
 
 impl NodeExecutor {
@@ -79,36 +79,17 @@ impl NodeExecutor {
         self.slots().send.advance(sends);
     }
 
-    /// Each link into the node has an order of its receives from now on: those by another link do not hold them up. `last`
-    /// is the node before this one on a channel's way.
-    pub fn order_by_link(&mut self, last: impl Fn(&InChannel) -> NodeId) {
-        let NodeExecutor { order: SendOrder::Slots(slots), program, .. } = self else { return };
-        slots.receive.clear();
-        for (slot, receive) in program.receives.iter().enumerate() {
-            let last = Some(last(&program.inputs[receive.input as usize]));
-            match slots.receive.iter_mut().find(|order| order.last == last) {
-                Some(order) => order.slots.push(slot),
-                None => {
-                    slots.receive.push(ReceiveOrder { last, slots: vec![slot], ..ReceiveOrder::default() })
-                }
-            }
-        }
-    }
-
-    /// With a period: the sender and segment that this node must receive next from the node `last` before it on the way, in
-    /// slot order; `None` when all are received or receives have no order.
-    pub fn expected(&mut self, last: NodeId) -> Option<(NodeId, u64)> {
+    /// With a period: the sender and segment that this node must receive next, in slot order; `None` when
+    /// all are received or receives have no order.
+    pub fn expected(&mut self) -> Option<(NodeId, u64)> {
         let NodeExecutor { order: SendOrder::Slots(slots), program, .. } = self else { return None };
         let (period, count, periods) = (&slots.period, slots.count, slots.periods);
-        let order = slots.receive.iter_mut().find(|order| order.last.is_none_or(|own| own == last))?;
-        let receive = |at: usize| &program.receives[order.slots[at]];
-        let (at, segment) = order.cursor.settle(
-            order.slots.len(),
-            periods,
-            |at| receive(at).lag,
-            |at, turn| period.segment_of(receive(at).segment, receive(at).lag, turn, count),
-        )?;
-        Some((program.inputs[receive(at).input as usize].from, segment))
+        let lag = |slot: usize| program.receives[slot].lag;
+        let (slot, segment) = slots.receive.settle(program.receives.len(), periods, lag, |slot, at| {
+            let receive = &program.receives[slot];
+            period.segment_of(receive.segment, receive.lag, at, count)
+        })?;
+        Some((program.inputs[program.receives[slot].input as usize].from, segment))
     }
 
     /// Whether receives have an order.
@@ -116,11 +97,10 @@ impl NodeExecutor {
         self.in_order
     }
 
-    /// The expected receive by way of `last` is under way: the next one is expected.
-    pub fn advance_expected(&mut self, last: NodeId) {
-        let orders = &mut self.slots().receive;
-        let order = orders.iter_mut().find(|order| order.last.is_none_or(|own| own == last));
-        order.into_iter().for_each(|order| order.cursor.advance(order.slots.len()));
+    /// The expected receive is under way: the next one is expected.
+    pub fn advance_expected(&mut self) {
+        let receives = self.program.receives.len();
+        self.slots().receive.advance(receives);
     }
 
     pub(super) fn next_slot_posting(&mut self) -> Option<(u32, u64)> {

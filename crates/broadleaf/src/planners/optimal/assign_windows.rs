@@ -119,13 +119,7 @@ mod tests {
                 brought.push(Some(transfers.len()));
                 let windows = Vec::new();
                 let arrival_s = 1.0 + f64::from(to) / 10.0;
-                transfers.push(PeriodTransfer {
-                    after,
-                    windows: windows.clone(),
-                    real_windows: windows,
-                    arrival_s,
-                    phase: 0.0,
-                });
+                transfers.push(PeriodTransfer { after, windows, hops: Vec::new(), arrival_s, phase: 0.0 });
                 link.push(from as u32 * 6 + to);
                 start_s.push(random.unit() * period_s);
             }

@@ -126,7 +126,10 @@ impl Candidate {
 /// The assignment of a period's windows, and the time at which the message is everywhere, seconds.
 fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
     let start_s = assign_windows(&layout.transfers, &layout.way, &shop.start_s, period_s);
-    let timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
+    let mut timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
+    if layout.passes_switches() {
+        timetable.relax(&layout.transfers, timetables::WAIT);
+    }
     if timetable.deepest() > timetables::DEEPEST {
         return (f64::INFINITY, timetable);
     }

@@ -42,7 +42,7 @@ fn list(transfers: &[PeriodTransfer], resources: usize, urgency: f64) -> Vec<usi
     let mut follows: Vec<Vec<usize>> = vec![Vec::new(); transfers.len()];
     for (at, transfer) in transfers.iter().enumerate() {
         transfer.after.into_iter().for_each(|before| follows[before].push(at));
-        for &(resource, _, duration_s) in &transfer.real_windows {
+        for &(resource, _, duration_s) in transfer.real_windows() {
             left_s[resource as usize] += duration_s;
         }
     }
@@ -53,7 +53,7 @@ fn list(transfers: &[PeriodTransfer], resources: usize, urgency: f64) -> Vec<usi
     // top is the least.
     let key = |at: usize, ready_s: f64, free_s: &[f64], left_s: &[f64]| {
         let (mut can_s, mut work_s) = (ready_s, tail_s[at]);
-        for &(resource, offset_s, _) in &transfers[at].real_windows {
+        for &(resource, offset_s, _) in transfers[at].real_windows() {
             can_s = can_s.max(free_s[resource as usize] - offset_s);
             work_s = work_s.max(left_s[resource as usize]);
         }
@@ -70,7 +70,7 @@ fn list(transfers: &[PeriodTransfer], resources: usize, urgency: f64) -> Vec<usi
             open.push(now);
             continue;
         }
-        for &(resource, offset_s, duration_s) in &transfers[at].real_windows {
+        for &(resource, offset_s, duration_s) in transfers[at].real_windows() {
             free_s[resource as usize] = can_s + offset_s + duration_s;
             left_s[resource as usize] -= duration_s;
         }

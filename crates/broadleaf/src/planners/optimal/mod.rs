@@ -40,6 +40,7 @@ mod by_child_order;
 mod candidate;
 mod in_turn;
 mod period_layout;
+mod positions;
 mod scatter;
 mod settings;
 mod shorten_period;
@@ -52,11 +53,12 @@ use crate::optimum::{
 };
 use crate::plan::{Collective, Plan, PlanError, Predicted, Tree};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Segmentation, Unsupported};
-use crate::platform::Platform;
+use crate::platform::{LinkClassId, Platform};
 use balanced_trees::{balanced_trees, must_share};
 pub use by_child_order::OptimalTrees;
 use candidate::{soonest, Candidate};
 use period_layout::Layout;
+use positions::{as_dealt, merged};
 use settings::{balance, blocks, sets, shortening};
 pub use with_period::with_period;
 
@@ -233,6 +235,7 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
         if promised_s >= best_s * sets::WORTHWHILE {
             continue;
         }
+        let trees = as_dealt(&trees);
         let layout = Layout::of(instance, &trees);
         if layout.is_spread() {
             return Ok(sharing(instance, optimum, budget));
@@ -269,7 +272,11 @@ fn ranked(
         Ok((promised_s, bytes_per_s))
     };
     let (mut soonest_s, mut most) = (f64::INFINITY, 0.0f64);
-    for width in sets::WIDTHS.into_iter().filter(fits) {
+    let mut widths = sets::WIDTHS.to_vec();
+    widths.extend(whole_width(instance, optimum.upper_bound_bytes_per_s));
+    widths.sort_unstable();
+    widths.dedup();
+    for width in widths.into_iter().filter(fits) {
         // Even trees at the bound's rate would start up too late, and wider sets later still.
         let is_over = soonest_s.is_finite() && budget.is_spent();
         if is_over || least_s * start_up(width) > soonest_s * sets::HOPELESS {
@@ -294,23 +301,20 @@ fn ranked(
     Ok(sets.into_iter().map(|(promised_s, _, trees)| (promised_s, trees)).collect())
 }
 
-/// Equal trees as one of their common share: positions of a period differ by their trees' edges.
-fn merged(trees: &[WeightedTree]) -> Vec<Tree> {
-    let mut distinct: Vec<WeightedTree> = Vec::new();
-    let mut count: Vec<usize> = Vec::new();
-    for tree in trees {
-        match distinct.iter().position(|known| known.parent == tree.parent && known.via == tree.via) {
-            Some(at) => count[at] += 1,
-            None => {
-                distinct.push(tree.clone());
-                count.push(1);
-            }
-        }
-    }
-    for (tree, count) in distinct.iter_mut().zip(count) {
-        tree.share = count as f64 / trees.len() as f64;
-    }
-    distinct.iter().map(WeightedTree::plan_tree).collect()
+/// The least number of trees of which every link that is slower than all together carries a whole number; `None` if it
+/// is large. A switched fabric's rates are often multiples of one.
+fn whole_width(instance: &Instance, all_bytes_per_s: f64) -> Option<usize> {
+    let Instance { platform, segment_bytes, .. } = *instance;
+    let all_s = segment_bytes as f64 / all_bytes_per_s;
+    let slower: Vec<f64> = (0..platform.classes().len() as u32)
+        .map(|class| platform.transfer_s(LinkClassId(class), segment_bytes))
+        .filter(|&each_s| each_s > all_s * (1.0 + sets::WHOLE))
+        .map(|each_s| all_s / each_s)
+        .collect();
+    (1..=sets::MOST_WHOLE).find(|&width| {
+        let trees = slower.iter().map(|part| part * width as f64);
+        trees.into_iter().all(|trees| (trees - trees.round()).abs() <= sets::WHOLE * trees)
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The contents of a period: the transfers of its trees, and the resources that they hold.
 
-use super::timetable::PeriodTransfer;
+use super::timetable::{PeriodHop, PeriodTransfer};
 use crate::model::{occupation, Resource};
 use crate::optimum::WeightedTree;
 use crate::plan::segment_bytes_of;
@@ -50,6 +50,11 @@ impl Layout {
         self.transfers.iter().any(PeriodTransfer::is_spread)
     }
 
+    /// Whether some way passes switches.
+    pub fn passes_switches(&self) -> bool {
+        self.transfers.iter().any(|transfer| transfer.hops.len() > 1)
+    }
+
     /// How long the busiest resource takes for a period, seconds.
     pub fn busiest_s(&self) -> f64 {
         let mut busy_s = vec![0.0f64; self.resources.len()];
@@ -73,7 +78,7 @@ impl Layout {
                 let mut transfer = PeriodTransfer {
                     after: brought.get(&from).copied(),
                     windows: Vec::new(),
-                    real_windows: Vec::new(),
+                    hops: Vec::new(),
                     arrival_s: 0.0,
                     phase,
                 };
@@ -94,6 +99,7 @@ impl Layout {
         let class = instance.platform.link(from, to).expect("a tree of the optimum uses links");
         let latency_s = instance.platform.class(class).latency_s;
         let occupied = occupation(instance.platform, Hop { from, to, class }, instance.segment_bytes);
+        let mut windows = Vec::new();
         for window in occupied.windows {
             let next = self.resources.len() as u32;
             let resource = *self.resources.entry(window.resource).or_insert(next);
@@ -101,8 +107,9 @@ impl Layout {
                 matches!(window.resource, Resource::In(_)) || window.resource == Resource::Out(to);
             let offset_s = window.offset_s - if at_receiver { latency_s } else { 0.0 };
             transfer.windows.push((resource, offset_s, window.duration_s));
-            transfer.real_windows.push((resource, window.offset_s, window.duration_s));
+            windows.push((resource, window.offset_s, window.duration_s));
         }
         transfer.arrival_s += occupied.arrival_s;
+        transfer.hops.push(PeriodHop { windows, arrival_s: occupied.arrival_s });
     }
 }

@@ -8,6 +8,10 @@ pub(super) mod sets {
     /// Numbers of trees, each a segment of the period. Chosen: all that are small, then steps of a fifth to a half.
     pub const WIDTHS: [usize; 22] =
         [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 20, 24, 32, 40, 48, 64, 96];
+    /// The most trees of which every link carries a whole number, if that is not one of [`WIDTHS`]. Chosen.
+    pub const MOST_WHOLE: usize = 96;
+    /// Parts of a tree below this part of a link's trees are rounding, or the optimum's gap.
+    pub const WHOLE: f64 = 2e-3;
     /// Numbers for long messages, where none of [`WIDTHS`] reaches [`LONG_RATE`]. Chosen.
     pub const WIDER: [usize; 3] = [128, 192, 256];
     /// Up to this many trees a period may be any part of the message. Chosen.
@@ -48,6 +52,9 @@ pub(super) mod timetables {
     /// A link on which more periods than this pass before a segment arrives gets no timetable, since its slots would
     /// be meaningless: 65,536 periods of 10 µs are two thirds of a second. Chosen.
     pub const DEEPEST: u32 = 1 << 16;
+    /// Periods that segments wait at each host where ways pass switches. Switches serve first come, first served: what is
+    /// late at one would hold up the order at the next host. Chosen: two and more gain nothing, and start up later.
+    pub const WAIT: u32 = 1;
     /// Windows may overlap by this part of the period: rounding of sums of some thousands of times.
     pub const TOUCH: f64 = 1e-9;
     /// Cutting an idle stretch in two counts as much as waiting this part of a period. Chosen.

@@ -279,7 +279,7 @@ impl ServingOrders {
 
 #[cfg(test)]
 mod tests {
-    use super::super::timetable::Timetable;
+    use super::super::timetable::{PeriodHop, Timetable};
     use super::*;
     use crate::random::Random;
 
@@ -293,7 +293,7 @@ mod tests {
             ];
             PeriodTransfer {
                 after: None,
-                real_windows: windows.clone(),
+                hops: vec![PeriodHop { windows: windows.clone(), arrival_s: length_s }],
                 windows,
                 arrival_s: length_s,
                 phase: 0.0,

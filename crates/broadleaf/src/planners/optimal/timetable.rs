@@ -19,15 +19,43 @@ pub(super) struct PeriodTransfer {
     /// (resource, offset, duration), seconds from the start; latencies left out at the receiver's side,
     /// because orders must agree at both ends of transfers of different latency.
     pub windows: Vec<(u32, f64, f64)>,
-    /// The same with latencies, for simulation.
-    pub real_windows: Vec<(u32, f64, f64)>,
+    /// The hops over switches one by one, for simulation.
+    pub hops: Vec<PeriodHop>,
     /// When the receiver holds the segment, seconds from the start.
     pub arrival_s: f64,
     /// When the root should begin with the position, as a part of the period.
     pub phase: f64,
 }
 
+/// A hop of a transfer.
+#[derive(Clone, Debug)]
+pub(super) struct PeriodHop {
+    /// (resource, offset, duration), seconds from the hop's start, latencies included.
+    pub windows: Vec<(u32, f64, f64)>,
+    /// When the hop's end holds the segment, seconds from its start.
+    pub arrival_s: f64,
+}
+
+impl PeriodHop {
+    /// The arrival of a segment that can leave at `ready_s`, seconds; the resources are held until then.
+    pub fn play_s(&self, ready_s: f64, free_s: &mut [f64]) -> f64 {
+        let mut start_s = ready_s;
+        for &(resource, offset_s, _) in &self.windows {
+            start_s = start_s.max(free_s[resource as usize] - offset_s);
+        }
+        for &(resource, offset_s, duration_s) in &self.windows {
+            free_s[resource as usize] = start_s + offset_s + duration_s;
+        }
+        start_s + self.arrival_s
+    }
+}
+
 impl PeriodTransfer {
+    /// All windows of its hops.
+    pub fn real_windows(&self) -> impl Iterator<Item = &(u32, f64, f64)> {
+        self.hops.iter().flat_map(|hop| &hop.windows)
+    }
+
     /// Whether a resource is held only from later than the start on, latency apart.
     pub fn is_spread(&self) -> bool {
         self.windows.iter().any(|&(_, offset_s, duration_s)| offset_s > duration_s * TOUCH)
@@ -163,6 +191,15 @@ impl Timetable {
         Timetable { order, lag }
     }
 
+    /// Lets segments wait some periods more at every host on their way.
+    pub fn relax(&mut self, transfers: &[PeriodTransfer], wait: u32) {
+        let mut waited = vec![0u32; transfers.len()];
+        for (at, transfer) in transfers.iter().enumerate() {
+            waited[at] = transfer.after.map_or(0, |before| waited[before] + wait);
+            self.lag[at] += waited[at];
+        }
+    }
+
     /// The most periods that a segment is behind the period it is sent in.
     pub fn deepest(&self) -> u32 {
         self.lag.iter().copied().max().unwrap_or(0)
@@ -187,15 +224,11 @@ impl Timetable {
                     continue;
                 };
                 let transfer = &transfers[at];
-                let mut start_s =
+                let mut arrival_s =
                     transfer.after.map_or(0.0, |before| arrived_s[before * ring + segment % ring]);
-                for &(resource, offset_s, _) in &transfer.real_windows {
-                    start_s = start_s.max(free_s[resource as usize] - offset_s);
+                for hop in &transfer.hops {
+                    arrival_s = hop.play_s(arrival_s, &mut free_s);
                 }
-                for &(resource, offset_s, duration_s) in &transfer.real_windows {
-                    free_s[resource as usize] = start_s + offset_s + duration_s;
-                }
-                let arrival_s = start_s + transfer.arrival_s;
                 arrived_s[at * ring + segment % ring] = arrival_s;
                 done_s[segment] = done_s[segment].max(arrival_s);
             }

@@ -25,9 +25,7 @@ pub(super) fn executors(
         let program = Arc::new(programs.node(node));
         let links = links_to_peers(programs, &program);
         let window = |to| FlowWindow { messages: links.get(&to).copied().unwrap_or(1), ..FlowWindow::LINK };
-        let mut executor = NodeExecutor::of(programs, program, window);
-        executor.order_by_link(|channel| programs.last_relay(node, channel));
-        executors.push(executor);
+        executors.push(NodeExecutor::of(programs, program, window));
     }
     Ok(executors)
 }
