@@ -104,6 +104,7 @@ bench: setup ## the speed claims, raw samples kept in .bench; RIVALS=FOLDER: bes
 	$(PY) benches/mpi_overhead.py
 	$(PY) benches/local.py
 	$(PY) benches/adapt_overhead.py
+	$(PY) benches/best_of_all.py
 	$(PY) benches/searches.py
 	$(PY) benches/many_nodes.py
 	$(PY) benches/intervals.py
