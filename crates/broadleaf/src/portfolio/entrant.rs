@@ -3,11 +3,11 @@
 use super::outcome::unsupported;
 use super::request::{Effort, SegmentChoice};
 use super::segment_search::{routed, search, sketch, Tuned};
-use super::settings::{FULL_TRANSFERS, TUNING_GAIN};
+use super::settings::{FINISHING_GAIN, FULL_TRANSFERS, SHORT_SEGMENTS, SIMULATION_GAIN, TUNING_GAIN};
 use super::unwaiting::steady_s;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
-use crate::planners::{finish_with, supports, Instance, Pace, Planner, LARGE_NODES, PLANNERS};
+use crate::planners::{finish_with, supports, Instance, Pace, Planner, Segmentation, LARGE_NODES, PLANNERS};
 
 /// How closely an entrant has been examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -167,8 +167,11 @@ impl Task<'_> {
 
     /// The lowest makespan that an entrant may still reach, seconds.
     pub fn hoped_s(&self, entrant: &Entrant) -> f64 {
+        let is_finished = PLANNERS[entrant.at].card().profile.finish.is_some();
         let gain = match (self.effort, entrant.look) {
+            (Effort::Thorough, Look::Rough) if is_finished => FINISHING_GAIN,
             (Effort::Thorough, Look::Sketched | Look::Sized | Look::Rough) => TUNING_GAIN,
+            (Effort::Thorough, Look::Tuned) if is_unsteady(&entrant.tuned.plan) => SIMULATION_GAIN,
             _ => 1.0,
         };
         entrant.tuned.makespan_s / gain
@@ -220,6 +223,8 @@ impl Task<'_> {
             let planner = PLANNERS[entrant.at];
             let plan = match entrant.look {
                 Look::Tuned => entrant.tuned.plan.clone(),
+                // A size that was given or modelled may be far from the best of those that are searched.
+                _ if is_searched(planner) && !is_searched(PLANNERS[other.at]) => continue,
                 _ => routed(planner, &self.instance.segmented(known.plan.segment_bytes), budget)?,
             };
             if is_same_way(&plan, &known.plan) && plan.segment_bytes == known.plan.segment_bytes {
@@ -236,6 +241,17 @@ pub(super) fn pace(planner: &dyn Planner, instance: &Instance) -> Pace {
 
 fn transfers(instance: &Instance, plan: &Plan) -> u64 {
     plan.segment_count().saturating_mul(instance.platform.node_count() as u64)
+}
+
+/// Whether two short simulations may miss the rate of a long one, and that does not take many times as long: trees that
+/// compete for ports without turns.
+fn is_unsteady(plan: &Plan) -> bool {
+    plan.trees.len() > 1 && plan.period.is_none() && plan.segment_count() <= SHORT_SEGMENTS
+}
+
+/// Whether all numbers of segments are compared by their estimates.
+fn is_searched(planner: &dyn Planner) -> bool {
+    matches!(planner.card().profile.segments, Segmentation::Free)
 }
 
 /// Whether one closer look decides about both.

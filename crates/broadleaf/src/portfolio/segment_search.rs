@@ -348,6 +348,12 @@ pub(super) fn sketch(
             best = Some(Tuned { plan, makespan_s });
         }
     }
+    if let Some(best) = &mut best {
+        // Trees for segments of another size may be far slower.
+        if has_time && !has_lags && best.plan.segment_bytes != plan.segment_bytes {
+            best.plan = routed(planner, &instance.segmented(best.plan.segment_bytes), budget)?;
+        }
+    }
     Ok(best.map(|tuned| Sketch { tuned, is_sized: known.is_some() }))
 }
 
