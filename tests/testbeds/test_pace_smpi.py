@@ -53,3 +53,26 @@ def test_combined_blocks_follow_each_other(tmp_path: Path) -> None:
     (taken_s,) = bed.samples(binomial, MEBIBYTE, 120)
     ideal_s = 15 * MEBIBYTE / 125e6
     assert ideal_s < taken_s <= 1.05 * ideal_s
+
+
+def test_a_rank_that_expects_blocks_does_not_wait_for_its_port(tmp_path: Path) -> None:
+    """Five hosts exchange blocks in three rounds, the last of two blocks: four blocks' time, and a latency a
+    round for what announces a message. If ranks waited for their ports, they would post no receives until
+    then: six blocks' time."""
+    nodes = [f"h{at}" for at in range(5)]
+    link = {"latency_s": 50e-6, "bandwidth_bytes_per_s": 125e6}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "five",
+        "port_model": "one-port",
+        "nodes": [{"id": node} for node in nodes],
+        "meshes": [{"nodes": nodes, "link": link}],
+    }
+    platform = bl.Platform.from_dict(document)
+    platform.save(tmp_path / "five.json")
+    bed = Simulated.on("allgather", tmp_path / "five.json", write_simgrid(platform, tmp_path), tmp_path)
+    way = ours("allgather")
+    circulant = Way(way.name, True, {**way.variables, "BROADLEAF_PLANNER": "circulant"})
+    (taken_s,) = bed.samples(circulant, MEBIBYTE, 120)
+    ideal_s = 4 * MEBIBYTE / 125e6
+    assert ideal_s < taken_s <= 1.02 * ideal_s

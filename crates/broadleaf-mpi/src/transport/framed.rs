@@ -39,6 +39,11 @@ impl Frames {
         self.expected.values().any(|expected| expected.readies > 0)
     }
 
+    /// Whether frames with items are still to come.
+    fn are_expected(&self) -> bool {
+        self.expected.values().any(|expected| expected.items > 0)
+    }
+
     /// The room for the next frame; none where nothing more comes.
     fn next_frame(&self, from: NodeId) -> Option<Vec<u8>> {
         let Expected { items, readies } = self.expected.get(&from).copied()?;
@@ -126,8 +131,12 @@ impl MpiTransport<'_> {
         }
         let noted = Some((message.first.tree, message.first.segment, items.len() as u64));
         let buffer = self.memory.outgoing(&items)?;
-        self.wait_for_port(message, &buffer);
-        if buffer.bytes() <= IN_FRAME_BYTES {
+        let is_short = buffer.bytes() <= IN_FRAME_BYTES;
+        // A rank that waits posts no receives, and the data of frames that come meanwhile would wait with it.
+        if is_short || !self.frames.are_expected() {
+            self.wait_for_port(message, &buffer);
+        }
+        if is_short {
             let frame = write_frame(message.kind, &items, Some(buffer.as_slice()));
             return self.requests.send(purpose, Buffer::own(frame), to.0, FRAME_TAG, noted);
         }
