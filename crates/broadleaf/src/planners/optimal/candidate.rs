@@ -127,7 +127,7 @@ impl Candidate {
 fn timed(layout: &Layout, shop: &ServingOrders, period_s: f64, periods: u64) -> (f64, Timetable) {
     let start_s = assign_windows(&layout.transfers, &layout.way, &shop.start_s, period_s);
     let mut timetable = Timetable::with_lags(&layout.transfers, &start_s, period_s);
-    if layout.passes_switches() {
+    if layout.passes_switches() && layout.most_hosts() * timetables::PERIODS_A_WAIT <= periods {
         timetable.relax(&layout.transfers, timetables::WAIT);
     }
     if timetable.deepest() > timetables::DEEPEST {

@@ -55,6 +55,15 @@ impl Layout {
         self.transfers.iter().any(|transfer| transfer.hops.len() > 1)
     }
 
+    /// The most hosts that a segment passes.
+    pub fn most_hosts(&self) -> u64 {
+        let mut passed = vec![0u64; self.transfers.len()];
+        for (at, transfer) in self.transfers.iter().enumerate() {
+            passed[at] = transfer.after.map_or(0, |before| passed[before] + 1);
+        }
+        passed.into_iter().max().unwrap_or(0)
+    }
+
     /// How long the busiest resource takes for a period, seconds.
     pub fn busiest_s(&self) -> f64 {
         let mut busy_s = vec![0.0f64; self.resources.len()];

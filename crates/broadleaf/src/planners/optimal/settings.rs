@@ -55,6 +55,9 @@ pub(super) mod timetables {
     /// Periods that segments wait at each host where ways pass switches. Switches serve first come, first served: what is
     /// late at one would hold up the order at the next host. Chosen: two and more gain nothing, and start up later.
     pub const WAIT: u32 = 1;
+    /// The least periods of a message for each host on the longest way: with fewer, waiting costs more than it saves.
+    /// Chosen.
+    pub const PERIODS_A_WAIT: u64 = 10;
     /// Windows may overlap by this part of the period: rounding of sums of some thousands of times.
     pub const TOUCH: f64 = 1e-9;
     /// Cutting an idle stretch in two counts as much as waiting this part of a period. Chosen.
