@@ -12,7 +12,8 @@ const FULL_SEGMENTS: u64 = 128;
 /// Above this many nodes, fewer segments, at least `LEAST_SEGMENTS`, so that the simulations take about as long.
 const LARGE_NODES: u64 = 1000;
 const LEAST_SEGMENTS: u64 = 16;
-/// A period settles after as many segments as are under way in it; up to this many times the usual ones.
+/// A period whose segments pass switches settles after as many as are under way in it; up to this many times the usual
+/// ones.
 const MOST_UNDER_WAY: u64 = 4;
 /// Units of work to set up the channels of a further tree's edge: 2.3 µs on a sparse network, of which a quarter is to
 /// find its path.
@@ -59,7 +60,9 @@ pub fn estimate_from(
         Some(period) => u64::from(period.segments),
         None => plan.trees.len() as u64,
     };
-    let under_way = plan.period.as_ref().map_or(0, |period| cycle * (1 + u64::from(period.longest_lag())));
+    let passes_relays = plan.trees.iter().any(|tree| !tree.via.is_empty());
+    let period = plan.period.as_ref().filter(|_| passes_relays);
+    let under_way = period.map_or(0, |period| cycle * (1 + u64::from(period.longest_lag())));
     let settled = depth.min(segments).max(under_way.min(MOST_UNDER_WAY * segments));
     let short = (segments / 2).max(2 * settled).next_multiple_of(cycle.max(1));
     if count <= 2 * short + cycle {
