@@ -214,6 +214,12 @@ def test_tuning_shows_what_must_hold(paper_run: Callable[[str], PaperRun]) -> No
     (long,) = (row for row in bulk if row["bytes"] == 64 << 10)
     assert long["error % by g(m) alone, least"] > 2
     assert max(abs(long["with the bulk gap, least"]), abs(long["most "])) < 0.1
+    # What the figures' bars show: simulated times repeat, those of local ranks do not.
+    spread = {sample["bed"]: 0 for sample in samples}
+    for sample in samples:
+        assert sample["measured_s"] <= sample["median_s"] <= sample["most_s"]
+        spread[sample["bed"]] += sample["most_s"] > sample["measured_s"]
+    assert spread["SMPI"] == 0 < spread[local[0]["bed"]]
     # Three nodes, a long message: the printed binomial tree takes half of the measured time.
     binomial = next(s for s in cases["bcast", 3, 256 << 10] if s["technique"] == "binomial")
     assert binomial["printed_s"] == pytest.approx(binomial["measured_s"] / 2, rel=0.01)

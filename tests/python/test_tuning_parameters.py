@@ -31,9 +31,9 @@ class KnownBed(Bed):
     def output(self, nodes: int, plans: Path, care: int) -> str:
         raise NotImplementedError
 
-    def seconds(self, nodes: int, plans: object, care: int = 1) -> list[float]:
+    def times(self, nodes: int, plans: object, care: int = 1) -> list[list[float]]:
         assert isinstance(plans, list)
-        return [self.taken(plan) for plan in plans]
+        return [[self.taken(plan)] for plan in plans]
 
     def taken(self, plan: Timed) -> float:
         count = plan.message_bytes // plan.segment_bytes

@@ -81,8 +81,8 @@ class Bed(ABC):
     def output(self, nodes: int, plans: Path, care: int) -> str:
         """What the program prints."""
 
-    def seconds(self, nodes: int, plans: Sequence[Timed], care: int = 1) -> list[float]:
-        """The least time of each plan, since a machine's other load only adds to it.
+    def times(self, nodes: int, plans: Sequence[Timed], care: int = 1) -> list[list[float]]:
+        """The times of each plan's repetitions, seconds, ascending.
 
         `care` multiplies the repetitions, where times vary.
         Raises BedError if a byte was wrong.
@@ -101,17 +101,20 @@ class Bed(ABC):
             raise BedError(
                 f"{self.name}: {PROGRAM.name} ended early; run testbeds/plans.c by hand to see why"
             )
-        return [min(times) for times in found]
+        return [sorted(times) for times in found]
 
-    def seconds_by(self, journal: Journal, nodes: int, plans: Sequence[Timed], care: int = 1) -> list[float]:
-        """As [`seconds`][], which measures only the plans that are not in the journal. Raises BedError,
+    def times_by(
+        self, journal: Journal, nodes: int, plans: Sequence[Timed], care: int = 1
+    ) -> list[list[float]]:
+        """As `times`, but measures only the plans that are not in the journal. Raises BedError,
         OSError."""
-        keys = [key_of(self.name, self.fingerprint, nodes, plan.line, care) for plan in plans]
+        parts = (self.name, self.fingerprint, nodes, care, "repetitions")
+        keys = [key_of(*parts, plan.line) for plan in plans]
         missing = {key: plan for key, plan in zip(keys, plans, strict=True) if key not in journal.known}
         if missing:
-            times = self.seconds(nodes, list(missing.values()), care)
+            times = self.times(nodes, list(missing.values()), care)
             journal.keep(dict(zip(missing, times, strict=True)))
-        return [float(journal.known[key]) for key in keys]
+        return [journal.known[key] for key in keys]
 
 
 class SimulatedBed(Bed):

@@ -1,4 +1,5 @@
-"""Paper 4's figures: lines are predictions, marks are measurements, dotted lines the models as printed."""
+"""Paper 4's figures: lines are predictions, marks the least of repeated measurements, bars the others, dotted
+lines the models as printed."""
 
 from __future__ import annotations
 
@@ -30,6 +31,8 @@ class Sample(Protocol):
     def corrected_s(self) -> float: ...
     @property
     def measured_s(self) -> float: ...
+    @property
+    def most_s(self) -> float: ...
 
 
 # Sizes that figures 1 and 3 show against the number of nodes, where they were measured.
@@ -84,12 +87,17 @@ def draw(axes: Axes, line: Sequence[Sample], key: Callable[[Sample], int], place
     at, colour = [key(s) for s in line], COLOURS[place % len(COLOURS)]
     axes.plot(at, [s.corrected_s for s in line], "-", color=colour)
     axes.plot(at, [s.printed_s for s in line], ":", color=colour)
-    axes.plot(at, [s.measured_s for s in line], "os^Dv"[place % 5], color=colour, label=label)
+    least = [s.measured_s for s in line]
+    bars = [[0.0] * len(line), [max(s.most_s - s.measured_s, 0.0) for s in line]]
+    axes.errorbar(
+        at, least, bars, fmt="os^Dv"[place % 5], color=colour, label=label, elinewidth=0.8, capsize=2
+    )
 
 
 def finish(axes: Axes, title: str, against: str) -> None:
     axes.set_title(title, fontsize="medium")
     axes.set_xlabel(against)
-    axes.set_ylabel("seconds (marks measured, lines predicted, dotted as printed)", fontsize="small")
+    said = "seconds (marks: least measured, bars: to the most;\nlines: predicted, dotted: as printed)"
+    axes.set_ylabel(said, fontsize="small")
     axes.set_yscale("log")
     axes.legend(fontsize="small")

@@ -55,7 +55,9 @@ def measured_parameters(bed: Bed, journal: Journal) -> Parameters:
     ]
     asked = Timed("bcast", "rendezvous", 1, 1, "0>1")
     rows_of = [Timed("bcast", "rendezvous", count, 1, "0>1") for count in (WARM_UP, ROW)]
-    times = bed.seconds_by(journal, 2, [*single, *several, *rows_of, asked], CARE)
+    repeated = bed.times_by(journal, 2, [*single, *several, *rows_of, asked], CARE)
+    # A machine's other load only adds to a time.
+    times = [min(times) for times in repeated]
     whole, trained = lowered(times[: len(sizes)]), times[len(sizes) : -3]
     in_row_s = (times[-2] - times[-3]) / (3 * (ROW - WARM_UP))
     in_train = [(trained[at] - whole[at]) / (count - 1) for at, count in enumerate(trains)]

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import broadleaf as bl
@@ -246,7 +247,7 @@ def samples_of(
         )
         for choice, forecast in cases
     ]
-    times = bed.seconds_by(journal, nodes, plans)
+    times = bed.times_by(journal, nodes, plans)
     return [
         Sample(
             bed=bed.name,
@@ -258,12 +259,14 @@ def samples_of(
             printed_s=forecast.printed_s,
             corrected_s=forecast.corrected_s,
             simulated_s=forecast.simulated_s,
-            measured_s=max(measured_s, 1e-9),
+            measured_s=max(repeated_s[0], 1e-9),
+            median_s=median(repeated_s),
+            most_s=repeated_s[-1],
             is_chosen=forecast.algorithm == choice.chosen.algorithm,
             is_chosen_as_printed=forecast.algorithm == choice.chosen_as_printed.algorithm,
             without_bulk_s=without_bulk.get((choice.message_bytes, forecast.algorithm))
             if choice.collective == "scatter"
             else None,
         )
-        for (choice, forecast), measured_s in zip(cases, times, strict=True)
+        for (choice, forecast), repeated_s in zip(cases, times, strict=True)
     ]

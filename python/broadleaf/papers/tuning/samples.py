@@ -20,7 +20,10 @@ class Sample:
     printed_s: float
     corrected_s: float
     simulated_s: float | None
+    # The least of the repetitions, since a machine's other load only adds to a time; their median; the most.
     measured_s: float
+    median_s: float
+    most_s: float
     is_chosen: bool
     is_chosen_as_printed: bool
     # A scatter's corrected model without the bulk effect.

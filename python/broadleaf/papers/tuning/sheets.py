@@ -207,11 +207,11 @@ def differences(samples: list[Sample]) -> Sheet:
 def raw(samples: list[Sample]) -> Sheet:
     rows: list[tuple[Cell, ...]] = [
         (s.bed, s.collective, s.nodes, s.message_bytes, s.algorithm, s.segment_bytes, s.printed_s,
-         s.corrected_s, s.simulated_s, s.measured_s, int(s.is_chosen))
+         s.corrected_s, s.simulated_s, s.measured_s, s.median_s, s.most_s, int(s.is_chosen))
         for s in samples
     ]  # fmt: skip
     columns = (
         "bed", "collective", "nodes", "bytes", "technique", "segment_bytes", "printed_s", "corrected_s",
-        "simulated_s", "measured_s", "chosen",
+        "simulated_s", "measured_s", "median_s", "most_s", "chosen",
     )  # fmt: skip
     return Sheet("samples", "Every technique", columns, rows, is_shown=False)
