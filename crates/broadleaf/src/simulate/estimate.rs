@@ -2,7 +2,7 @@
 
 use super::network::{Network, EVENTS_PER_LOOK, EVENTS_PER_UNIT};
 use super::{static_order, transfers_of};
-use crate::budget::{Budget, UNITS_PER_S};
+use crate::budget::Budget;
 use crate::plan::{throughput, Plan, PlanError, Programs, Tree};
 use crate::platform::Platform;
 use std::sync::Arc;
@@ -18,6 +18,9 @@ const MOST_UNDER_WAY: u64 = 4;
 /// Units of work to set up the channels of a further tree's edge: 2.3 µs on a sparse network, of which a quarter is to
 /// find its path.
 const UNITS_PER_EDGE: u64 = 2;
+/// The time to set up such an edge and to end the simulation, which no time limit shortens, seconds. Measured:
+/// `benches/time_limits.py random-300`, where an edge has two to three hops.
+const EDGE_S: f64 = 5e-6;
 
 /// The simulated makespan of a valid plan, seconds; for a message of many segments, extrapolated from two shorter
 /// simulations along the steady state between them.
@@ -118,19 +121,18 @@ fn finish_s(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Vec<f64>
     if let Some(finish_s) = static_order::finish_s(platform, &plan, budget)? {
         return Ok(finish_s);
     }
-    let setup = setup_units(&plan);
-    let has_time = budget.has_time_for(setup as f64 / UNITS_PER_S as f64);
-    if setup > 0 && (budget.spend(setup) || !has_time) {
+    let edges = further_edges(&plan);
+    if edges > 0 && (budget.spend(edges * UNITS_PER_EDGE) || !budget.has_time_for(edges as f64 * EDGE_S)) {
         return Err(PlanError::OutOfTime);
     }
     let programs = Programs::for_platform(&Arc::new(plan), platform)?;
     Network::new(platform, &programs, None, false, budget)?.run(budget).map(|trace| trace.finish_s)
 }
 
-/// The work before the first event, units. Of one tree it is little beside the events; of n trees it may be all.
-fn setup_units(plan: &Plan) -> u64 {
+/// The edges of all trees but one, whose setup is little beside the events; that of n trees may be all the work.
+fn further_edges(plan: &Plan) -> u64 {
     let further = (plan.trees.len() + plan.inward.len()).saturating_sub(1);
-    (further * plan.nodes.len()) as u64 * UNITS_PER_EDGE
+    (further * plan.nodes.len()) as u64
 }
 
 /// The latest of the times, without NaN.

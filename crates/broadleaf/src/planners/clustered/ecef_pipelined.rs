@@ -107,7 +107,8 @@ fn modelled_count(instance: &Instance, most: u64, budget: &Budget) -> Option<u64
 /// The budget of a search of trees. Those of some thousand hosts in clusters are examined in any case, since `best` has no
 /// other pipeline for them in a program's first broadcast.
 fn of_trees(hosts: &Units, budget: &Budget) -> Budget {
-    match hosts.grid.len() * hosts.grid.kinds() <= FEW_PAIRS {
+    let (count, kinds) = (hosts.grid.len(), hosts.grid.kinds());
+    match count * kinds <= FEW_PAIRS && kinds * HOSTS_A_KIND <= count {
         true => Budget::UNLIMITED,
         false => budget.clone(),
     }
@@ -131,6 +132,9 @@ const PAIRS_PER_UNIT: usize = 75;
 const TREES: usize = 6;
 
 const LEAST_PAIRS: usize = 4_000_000;
+
+/// Hosts of a kind at least, on average, where hosts are in clusters. Chosen.
+const HOSTS_A_KIND: usize = 2;
 
 /// Pairs of hosts and kinds up to which a search takes a fraction of a second. Chosen.
 const FEW_PAIRS: usize = 100_000;
