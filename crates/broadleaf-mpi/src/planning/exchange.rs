@@ -1,7 +1,7 @@
 //! Plans for other collectives than broadcasts.
 
 use super::adjust::{fastest_as_run, or_flat, without_skips, worth_relaying};
-use super::as_run::{predicted_s, relays_blocks};
+use super::as_run::{announces_data, predicted_s, relays_blocks};
 use super::job::Limit;
 use super::plan_directory::{nearest, Wanted};
 use super::threads::on_threads;
@@ -122,7 +122,7 @@ impl ExchangeJob<'_> {
             let best = make(&instance, name, size, effort, &budget)?;
             // A block that goes whole waits for one turn, not for one per segment.
             let is_whole = best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree));
-            let stays = is_whole && !relays_blocks(handled, &best.plan);
+            let stays = is_whole && !relays_blocks(handled, &best.plan) && !announces_data(&best.plan);
             let plan = match stays {
                 true => best.plan,
                 false => fastest_as_run(&instance, self.placement, best, (size, effort), &budget)?,

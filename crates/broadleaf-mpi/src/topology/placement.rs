@@ -113,6 +113,11 @@ impl Placement {
         Ok(Cow::Owned(Placement { handled, in_turn, ..self.clone() }))
     }
 
+    /// As `handled`, where each message is announced by another one, which takes a latency more.
+    pub fn announced(&self) -> Result<Platform, Fault> {
+        with_links(&self.handled, |class| LinkClass { latency_s: 2.0 * class.latency_s, ..class.clone() })
+    }
+
     /// As `in_turn`, for segments of that size: where several are in flight at once, they wait for less of the latency.
     /// `in_flight`: the most on a link, for a message that takes the seconds given.
     pub fn in_turn_at(

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 
 /// The most data that travels in its frame: a copy at both ends takes less time than a second message, and MPIs
 /// send as much without a rendezvous.
-const IN_FRAME_BYTES: u64 = 8 << 10;
+pub const IN_FRAME_BYTES: u64 = 8 << 10;
 
 /// The frames still expected from each peer.
 #[derive(Debug, Default)]

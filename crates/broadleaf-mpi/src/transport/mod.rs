@@ -38,6 +38,7 @@ use requests::{Purpose, Requests};
 use std::slice::from_ref;
 
 pub use control::Forward;
+pub use framed::IN_FRAME_BYTES;
 pub use message::Lack;
 
 /// One call's messages.
