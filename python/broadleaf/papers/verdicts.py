@@ -26,9 +26,9 @@ VERDICTS = {
     "tuning": Verdict(
         "On a one-port cluster the models predict what runs, and the technique chosen by them is the "
         "fastest. Under SMPI's default model the bulk gap takes the flat scatter's error from 10 % to 0.",
-        "Between namespaces and on local ranks the models are off by 47 to 63 % (medians), which is not explained; local "
-        "ranks take longer than predicted, and the bulk gap makes that worse. The printed binomial models "
-        "err off powers of two.",
+        "Between namespaces and on local ranks the models are off by 47 to 63 % (medians), which is not "
+        "explained; local ranks take longer than predicted, and the bulk gap makes that worse. The printed "
+        "binomial models err off powers of two.",
         "Corrected models for any number of nodes, the choice by an event simulation of the plan, and "
         "its rules in the form that Open MPI and MPICH read.",
     ),

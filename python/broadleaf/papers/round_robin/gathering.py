@@ -35,8 +35,8 @@ REMARKS = [
     "A ring pays a latency for each of its n - 1 steps, recursive doubling one for each of log2 n.",
     "The row broadleaf is what the runtime takes by itself. Plans that combine blocks, such as circulant's, "
     "take a latency more in each round from 8 KiB on: a frame announces the data. On three nodes circulant "
-    "takes 1.00 times the limit at 8 KiB and 1.26 times at 9 KiB (BROADLEAF_PLANNER=circulant broadleaf bench "
-    "smpi --collective allgather), so the runtime takes round-robin there.",
+    "takes 1.00 times the limit at 8 KiB and 1.26 times at 9 KiB (BROADLEAF_PLANNER=circulant broadleaf "
+    "bench smpi --collective allgather), so the runtime takes round-robin there.",
 ]
 
 
