@@ -52,8 +52,8 @@ pub(super) const TUNING_GAIN: f64 = 1.25;
 pub(super) const FINISHING_GAIN: f64 = 1.5;
 /// Simulated from end to end, trees that compete for ports may be faster than their estimate by this factor.
 pub(super) const SIMULATION_GAIN: f64 = 1.15;
-/// The most segments of a plan that is simulated for that: about five times the work of its estimate.
-pub(super) const SHORT_SEGMENTS: u64 = 1_000;
+/// The most segments of a plan that is simulated for that: about ten times the work of its estimate.
+pub(super) const SHORT_SEGMENTS: u64 = 2_048;
 /// Slow planners enter only if they could gain more than this over the quick ones' best.
 pub(super) const WORTH_SEARCHING: f64 = 1.05;
 /// Where a planner over clusters of equal hosts takes part, planners of single nodes enter up to this many nodes: among
