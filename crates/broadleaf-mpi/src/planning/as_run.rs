@@ -123,7 +123,8 @@ pub(super) mod tests {
         }
     }
 
-    /// Three hosts, 50 µs and 125 MB/s, of which each sends its block to both others. A frame holds 8 KiB; of a longer block it only announces.
+    /// Each of three hosts, 50 µs and 125 MB/s apart, sends its block to both others. A frame holds 8 KiB; a longer block
+    /// follows the frame that announces it.
     #[test]
     fn combined_blocks_longer_than_a_frame_take_a_latency_more() {
         let names = ["a", "b", "c"];
