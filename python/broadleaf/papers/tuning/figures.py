@@ -1,5 +1,5 @@
-"""Paper 4's figures: lines are predictions, marks the least of repeated measurements, bars the others, dotted
-lines the models as printed."""
+"""Paper 4's figures: lines are predictions, marks the least of repeated measurements, bars reach to
+the most, dotted lines are the models as printed."""
 
 from __future__ import annotations
 
