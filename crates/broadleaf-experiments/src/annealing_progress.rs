@@ -1,5 +1,6 @@
 //! Paper 3's figure 3: the best tree of `driverSA` after each annealing.
 
+use broadleaf::budget::Budget;
 use broadleaf::planners::baselines::annealing::{drive, Allowance, Progress};
 use broadleaf::planners::baselines::Pairs;
 use broadleaf::random::Random;
@@ -25,6 +26,6 @@ pub fn annealing_progress(
         bandwidth_bytes_per_s.iter().flatten().map(|rate| message_bytes as f64 / rate).collect();
     let pairs = Pairs::new(count, gap_s.clone(), gap_s);
     let mut seen = Vec::new();
-    drive(&pairs, Some(0), allowance, &mut Random::new(seed), |at| seen.push(at));
+    drive(&pairs, Some(0), allowance, &Budget::UNLIMITED, &mut Random::new(seed), |at| seen.push(at));
     Ok(seen)
 }

@@ -108,9 +108,11 @@ impl Budget {
 
     /// Whether the work is done or the time is up; never without a limit.
     pub fn is_spent(&self) -> bool {
-        if self.left() == 0 {
-            return true;
-        }
+        self.left() == 0 || self.is_late()
+    }
+
+    /// Whether the time is up, for a search that has spent its units beforehand; never without a time limit.
+    pub fn is_late(&self) -> bool {
         let Some(guard) = &self.guard else { return false };
         let is_late = Instant::now() >= guard.deadline;
         if is_late {

@@ -54,8 +54,10 @@ fn alone(
         }
         _ => Tuned::estimated(instance.timing(), routed(planner, &sized, budget)?, budget)?,
     };
-    if effort == Effort::Thorough {
-        tuned.plan = finish_with(planner, instance, &tuned.plan).unwrap_or(tuned.plan);
+    if effort == Effort::Thorough && !budget.is_late() {
+        if let Some(finished) = finish_with(planner, instance, &tuned.plan) {
+            tuned.plan = finished.routed(instance.platform)?;
+        }
     }
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
     let mut is_simulated = false;

@@ -4,6 +4,7 @@ use super::basic::Found;
 use super::driver::{drive, Allowance};
 use super::pools::{pools, Rule};
 use super::tree::cost_s;
+use crate::budget::Budget;
 use crate::planners::baselines::Pairs;
 use crate::random::Random;
 
@@ -13,26 +14,38 @@ const SMALL: usize = 16;
 const PER_CENTS: [f64; 4] = [10.0, 25.0, 50.0, 75.0];
 
 /// The best tree over all hosts.
-pub fn search(pairs: &Pairs, root: usize, rule: Rule, allowance: Allowance, random: &mut Random) -> Found {
+pub fn search(
+    pairs: &Pairs,
+    root: usize,
+    rule: Rule,
+    (allowance, limit): (Allowance, &Budget),
+    random: &mut Random,
+) -> Found {
     let share = allowance.divided(drivers(pairs, rule));
-    level(pairs, root, rule, share, random)
+    level(pairs, root, rule, (share, limit), random)
 }
 
-fn level(pairs: &Pairs, root: usize, rule: Rule, share: Allowance, random: &mut Random) -> Found {
+fn level(
+    pairs: &Pairs,
+    root: usize,
+    rule: Rule,
+    (share, limit): (Allowance, &Budget),
+    random: &mut Random,
+) -> Found {
     let mut best: Option<Found> = None;
     for set in pool_sets(pairs, rule) {
         let mut found: Vec<Found> = Vec::new();
         for pool in &set {
             // A pool without the root gets one of its own: the driver's random starts have random roots.
             let inside = pool.iter().position(|&host| host == root);
-            found.push(in_terms_of(drive(&pairs.among(pool), inside, share, random, |_| ()), pool));
+            found.push(in_terms_of(drive(&pairs.among(pool), inside, share, limit, random, |_| ()), pool));
         }
         let whole = if set.len() == 1 {
             found.pop().expect("one pool has one tree")
         } else {
             let heads: Vec<usize> = found.iter().map(|tree| tree.root).collect();
             let at = heads.iter().position(|&head| head == root).expect("the root heads its pool");
-            let upper = level(&pairs.among(&heads), at, rule, share, random);
+            let upper = level(&pairs.among(&heads), at, rule, (share, limit), random);
             combined(pairs, root, in_terms_of(upper, &heads), &found)
         };
         if best.as_ref().is_none_or(|best| whole.cost_s < best.cost_s) {

@@ -1,7 +1,7 @@
 //! `driverSA`: annealings from random trees, then from the good ones they found (the paper's figure 2).
 
 use super::basic::{anneal, Found, GoodList};
-use crate::budget::Stopwatch;
+use crate::budget::{Budget, Stopwatch};
 use crate::planners::baselines::Pairs;
 use crate::random::Random;
 use std::time::Duration;
@@ -87,11 +87,13 @@ impl Meter {
     }
 }
 
-/// The best tree found; from `root`, or without one from the best host.
+/// The best tree found; from `root`, or without one from the best host. It ends early, after one annealing at least, when
+/// the clock of `limit` strikes.
 pub fn drive(
     pairs: &Pairs,
     root: Option<usize>,
     allowance: Allowance,
+    limit: &Budget,
     random: &mut Random,
     mut watch: impl FnMut(Progress),
 ) -> Found {
@@ -118,14 +120,14 @@ pub fn drive(
             found_at = meter.used();
         }
         report(&meter, best.as_ref().expect("one was found").cost_s, false);
-        if meter.is_time_to_refine(found_at) {
+        if meter.is_time_to_refine(found_at) || limit.is_late() {
             break;
         }
     }
     let mut best = best.expect("one was found");
     // Refining does not extend the list that is cycled through.
     for start in good.trees().iter().cycle() {
-        if meter.left() <= 0.0 {
+        if meter.left() <= 0.0 || limit.is_late() {
             break;
         }
         let annealed = anneal(pairs, start.root, &start.edges, None, random);

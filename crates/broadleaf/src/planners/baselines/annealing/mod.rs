@@ -98,7 +98,8 @@ impl Planner for Annealing {
                 }
                 None => usual_allowance(matrices.len()),
             };
-            let found = search(matrices, root, Rule::EveryPair, allowance, &mut Random::new(instance.seed));
+            let found =
+                search(matrices, root, Rule::EveryPair, (allowance, budget), &mut Random::new(instance.seed));
             if !found.cost_s.is_finite() {
                 // Where some pairs have no path, random trees may never avoid them; a tree grown from the root does.
                 return mateescu::tree(matrices, root);
@@ -151,7 +152,13 @@ pub(super) mod tests {
             let mut reached_s = vec![None; count];
             reached_s[0] = Some(0.0);
             let least = least_s(&pairs, &mut reached_s, &mut vec![0.0; count], 0.0);
-            let found = search(&pairs, 0, Rule::EveryPair, Allowance::Runs, &mut Random::new(1));
+            let found = search(
+                &pairs,
+                0,
+                Rule::EveryPair,
+                (Allowance::Runs, &Budget::UNLIMITED),
+                &mut Random::new(1),
+            );
             assert!((found.cost_s / cost_s(&pairs, 0, &found.edges) - 1.0).abs() < 1e-12);
             assert!((found.cost_s / least - 1.0).abs() < 1e-12, "{} against {least} s", found.cost_s);
         }
@@ -168,10 +175,14 @@ pub(super) mod tests {
     #[test]
     fn without_any_time_there_is_one_annealing() {
         let pairs = drawn(12, &mut Random::new(9));
-        let allowance = Allowance::Time(std::time::Duration::ZERO);
-        let mut runs = 0;
-        drive(&pairs, Some(0), allowance, &mut Random::new(7), |_| runs += 1);
-        assert_eq!(runs, 1);
+        let none = std::time::Duration::ZERO;
+        for (allowance, limit) in
+            [(Allowance::Time(none), Budget::UNLIMITED), (Allowance::Moves(1_000_000), Budget::within(none))]
+        {
+            let mut runs = 0;
+            drive(&pairs, Some(0), allowance, &limit, &mut Random::new(7), |_| runs += 1);
+            assert_eq!(runs, 1, "{allowance:?}");
+        }
     }
 
     #[test]
@@ -179,8 +190,14 @@ pub(super) mod tests {
         let pairs = drawn(40, &mut Random::new(9));
         let search = |moves| {
             let mut spent = 0;
-            let found =
-                drive(&pairs, Some(3), Allowance::Moves(moves), &mut Random::new(7), |at| spent = at.moves);
+            let found = drive(
+                &pairs,
+                Some(3),
+                Allowance::Moves(moves),
+                &Budget::UNLIMITED,
+                &mut Random::new(7),
+                |at| spent = at.moves,
+            );
             (found, spent)
         };
         let (few, spent) = search(20_000);
@@ -194,7 +211,9 @@ pub(super) mod tests {
     fn good_trees_are_refined_and_never_for_the_worse() {
         let pairs = drawn(24, &mut Random::new(11));
         let mut seen: Vec<Progress> = Vec::new();
-        let found = drive(&pairs, Some(0), Allowance::Runs, &mut Random::new(2), |at| seen.push(at));
+        let found = drive(&pairs, Some(0), Allowance::Runs, &Budget::UNLIMITED, &mut Random::new(2), |at| {
+            seen.push(at)
+        });
         assert_eq!(seen.iter().filter(|at| !at.is_refining).count(), 50);
         assert_eq!(seen.iter().filter(|at| at.is_refining).count(), 25);
         assert!(seen
@@ -213,7 +232,13 @@ pub(super) mod tests {
                 .collect();
             let pairs = Pairs::new(count, gap_s.clone(), gap_s);
             for rule in [Rule::EveryPair, Rule::Average] {
-                let found = search(&pairs, 5, rule, Allowance::Moves(20_000), &mut Random::new(1));
+                let found = search(
+                    &pairs,
+                    5,
+                    rule,
+                    (Allowance::Moves(20_000), &Budget::UNLIMITED),
+                    &mut Random::new(1),
+                );
                 let mut reached: Vec<u32> = found.edges.iter().map(|&(_, child)| child).collect();
                 reached.push(5);
                 reached.sort_unstable();
