@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -44,3 +45,26 @@ def test_ranks_of_one_process_share_a_plan_and_get_their_own_data(tmp_path: Path
     for size, second_call in zip(SIZES, seconds[1::2], strict=True):
         slowest_s = max(max(row["latest_s"]) for row in rows if row["bytes"] == size)
         assert slowest_s == pytest.approx(float(second_call), abs=1e-8)
+
+
+def test_the_trace_of_simulated_ranks_has_all_of_them(program: Path, tmp_path: Path) -> None:
+    """Rank 0 ends before some others have sent their part of the trace."""
+    xml, hosts = write_simgrid(bl.Platform.load(PLATFORM), tmp_path)
+    trace = tmp_path / "seen.json"
+    variables = {
+        "BROADLEAF_PLATFORM": str(PLATFORM),
+        "BROADLEAF_MIN_BYTES": "1",
+        "BROADLEAF_TRACE": str(trace),
+    }
+    text = smpi.simulate(xml, hosts, [str(program), str(SIZES[0]), "2"], variables=variables)
+    assert text.count("wrong_bytes=0") == 2, text
+    document = json.loads(trace.read_text())
+    assert document["otherData"]["ranks"] == 88
+    slices = [event for event in document["traceEvents"] if event["ph"] == "X"]
+    received = Counter[int]()
+    for event in slices:
+        if "from_rank" in event["args"]:
+            received[event["pid"]] += event["args"]["bytes"]
+    assert received == dict.fromkeys(range(1, 88), 2 * SIZES[0])
+    calls = Counter(event["pid"] for event in slices if event["cat"] == "broadcast")
+    assert calls == dict.fromkeys(range(88), 2)

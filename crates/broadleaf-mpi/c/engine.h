@@ -179,7 +179,7 @@ void bl_stats_write(const char *texts, uint64_t bytes, const bl_world *world);
 /* Seconds of this machine's steady clock, by which a trace is kept. */
 double bl_trace_clock_s(void);
 /* This process's part of the trace, as bl_stats_text; `behind_s` is how far its clock is ahead of rank 0's. */
-const char *bl_trace_text(int rank, int ranks, const char *host, double behind_s, uint64_t *bytes);
+const char *bl_trace_text(const bl_ops *ops, int rank, int ranks, const char *host, double behind_s, uint64_t *bytes);
 /* Rank 0 writes BROADLEAF_TRACE from the texts of all ranks. */
 void bl_trace_write(const char *texts, uint64_t bytes, int is_spawned);
 

@@ -7,6 +7,7 @@
 #include "agreed.h"
 #include "bound.h"
 #include "texts.h"
+#include "transport.h"
 
 /* Round trips per rank; the shortest gives the best estimate. */
 enum { QUESTIONS = 10 };
@@ -68,7 +69,7 @@ int bl_trace_finish(int is_spawned)
     if (error == MPI_SUCCESS) error = compare_clocks(rank, size, &ahead);
     if (error != MPI_SUCCESS) return error;
     uint64_t mine, bytes;
-    const char *text = bl_trace_text(rank, size, host, ahead, &mine);
+    const char *text = bl_trace_text(&bl_mpi_ops, rank, size, host, ahead, &mine);
     char *texts;
     error = bl_gather_texts(rank, size, text, mine, &texts, &bytes);
     if (error == MPI_SUCCESS && rank == 0) bl_trace_write(texts, bytes, is_spawned);

@@ -218,10 +218,10 @@ pub extern "C" fn bl_trace_clock_s() -> f64 {
 }
 
 /// # Safety
-/// `host` is zero-terminated, `bytes` valid. The text stays to the end of the process, which has one thread
-/// in `MPI_Finalize`.
+/// `ops` is a static table, `host` is zero-terminated, `bytes` valid. The text stays to the end of the process.
 #[no_mangle]
 pub unsafe extern "C" fn bl_trace_text(
+    ops: *const Ops,
     rank: c_int,
     ranks: c_int,
     host: *const c_char,
@@ -230,7 +230,8 @@ pub unsafe extern "C" fn bl_trace_text(
 ) -> *const c_char {
     let (text, length) = guarded((std::ptr::null(), 0), || {
         let host = CStr::from_ptr(host).to_string_lossy();
-        trace::collected_text(rank as u32, ranks as u32, &host, behind_s)
+        let process = lent(ops, std::ptr::null_mut()).process();
+        trace::collected_text(process, (rank as u32, ranks as u32), &host, behind_s)
     });
     *bytes = length as u64;
     text.cast()

@@ -35,6 +35,11 @@ pub struct Ops {
     process_failed: c_int,
 }
 
+/// An MPI process. Simulated ones share a process of the system, but each has its own copy of the C part, so the address
+/// of its table is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Process(usize);
+
 /// The private side of one communicator.
 #[derive(Clone, Copy)]
 pub struct Mpi {
@@ -65,6 +70,11 @@ impl Mpi {
     /// `comm` is what the functions of `ops` expect, and outlives this.
     pub(crate) unsafe fn new(ops: &'static Ops, comm: *mut c_void) -> Mpi {
         Mpi { ops, comm }
+    }
+
+    /// The MPI process that calls.
+    pub fn process(&self) -> Process {
+        Process(std::ptr::from_ref(self.ops) as usize)
     }
 
     /// Only where time is simulated.

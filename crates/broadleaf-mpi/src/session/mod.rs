@@ -114,7 +114,8 @@ impl Session {
             None => 0,
         };
         let communicator = rank_map.as_ref().map_or(0, |rank_map| rank_map.communicator);
-        let tracer = world.trace.then(|| Tracer { communicator, name: name.to_string(), rank });
+        let process = mpi.process();
+        let tracer = world.trace.then(|| Tracer { process, communicator, name: name.to_string(), rank });
         Ok(Session {
             mpi,
             name: name.to_string(),

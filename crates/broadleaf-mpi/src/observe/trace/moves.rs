@@ -1,5 +1,6 @@
-//! A process's sends, receives and calls, merged to a bounded number.
+//! The sends, receives and calls of each process, merged to a bounded number.
 
+use crate::mpi::Process;
 use broadleaf::plan::Collective;
 use serde_json::{json, Value};
 use std::collections::HashMap;
@@ -120,30 +121,39 @@ pub fn shortened(mut moves: Vec<Move>, most: usize) -> Vec<Move> {
     moves
 }
 
-static LOG: Mutex<Vec<Move>> = Mutex::new(Vec::new());
-static TEXT: Mutex<String> = Mutex::new(String::new());
+static LOGS: Mutex<Option<HashMap<Process, Vec<Move>>>> = Mutex::new(None);
+static TEXTS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-pub fn keep(moves: impl IntoIterator<Item = Move>) {
-    let mut log = LOG.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+pub fn keep(process: Process, moves: impl IntoIterator<Item = Move>) {
+    let mut logs = LOGS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let log = logs.get_or_insert_default().entry(process).or_default();
     log.extend(moves);
     if log.len() > MOST_KEPT {
-        *log = shortened(std::mem::take(&mut log), MOST_KEPT / 2);
+        *log = shortened(std::mem::take(log), MOST_KEPT / 2);
     }
 }
 
-/// This process's moves, one JSON document a line, the first of them the process itself: address and bytes, good
-/// until the next call. `behind_s` is taken off all times.
-pub fn collected_text(rank: u32, ranks: u32, host: &str, behind_s: f64) -> (*const u8, usize) {
-    let log = std::mem::take(&mut *LOG.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+/// A process's moves, one JSON document a line, the first of them the process itself: address and bytes, valid to the
+/// end of the program. `behind_s` is taken off all times.
+pub fn collected_text(
+    process: Process,
+    (rank, ranks): (u32, u32),
+    host: &str,
+    behind_s: f64,
+) -> (*const u8, usize) {
+    let mut logs = LOGS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let log = logs.as_mut().and_then(|logs| logs.remove(&process)).unwrap_or_default();
+    drop(logs);
     let moves = shortened(log, (MOST_IN_FILE / ranks.max(1) as usize).max(LEAST_OF_EACH));
     let mut lines = json!({"rank": rank, "host": host}).to_string() + "\n";
     for one in &moves {
         lines += &one.to_json(behind_s).to_string();
         lines.push('\n');
     }
-    let mut text = TEXT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    *text = lines;
-    (text.as_ptr(), text.len())
+    let mut texts = TEXTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let text = (lines.as_ptr(), lines.len());
+    texts.push(lines);
+    text
 }
 
 #[cfg(test)]

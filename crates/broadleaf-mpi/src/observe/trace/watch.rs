@@ -2,6 +2,7 @@
 
 use super::moves::{keep, CallId, Move, Side};
 use super::now_s;
+use crate::mpi::Process;
 use crate::observe::stats::Ran;
 use broadleaf::plan::Collective;
 use std::collections::HashMap;
@@ -9,6 +10,7 @@ use std::collections::HashMap;
 /// Traces a communicator's calls.
 #[derive(Clone, Debug)]
 pub struct Tracer {
+    pub process: Process,
     /// The same on all its ranks, and on no other communicator's.
     pub communicator: u64,
     pub name: String,
@@ -30,15 +32,18 @@ impl Tracer {
     /// A whole call, which began then and ends now.
     pub fn called(&self, call: u64, collective: Collective, bytes: u64, root: u32, begin_s: f64, ran: &Ran) {
         let planner = if ran.planner.is_empty() { "no plan" } else { &ran.planner };
-        keep([Move {
-            side: Side::Call,
-            peer: Some(root),
-            bytes,
-            begin_s,
-            end_s: now_s(),
-            label: format!("{}: {planner}", self.name),
-            ..self.any(call, collective)
-        }]);
+        keep(
+            self.process,
+            [Move {
+                side: Side::Call,
+                peer: Some(root),
+                bytes,
+                begin_s,
+                end_s: now_s(),
+                label: format!("{}: {planner}", self.name),
+                ..self.any(call, collective)
+            }],
+        );
     }
 
     fn any(&self, call: u64, collective: Collective) -> Move {
@@ -104,6 +109,6 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        keep(std::mem::take(&mut self.done));
+        keep(self.tracer.process, std::mem::take(&mut self.done));
     }
 }
