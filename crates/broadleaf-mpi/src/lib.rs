@@ -41,6 +41,8 @@ mod outcome;
 mod report;
 mod reserve;
 mod tags;
+#[cfg(test)]
+mod test_platforms;
 mod whole_file;
 mod wire;
 

@@ -155,22 +155,18 @@ pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanE
 
 #[cfg(test)]
 mod tests {
-    use super::super::as_run::tests::four_hosts;
+    use super::super::as_run::tests::link;
     use super::*;
+    use crate::test_platforms::equal_hosts;
     use broadleaf::plan::{check, Collective, Period};
-    use broadleaf::platform::NodeId;
+    use broadleaf::platform::{LinkClass, NodeId};
 
-    /// Of 125 MB/s and 50 µs.
     fn sixteen_hosts() -> Platform {
-        let hosts: Vec<String> = (0..16).map(|at| format!(r#"{{"id": "n{at}"}}"#)).collect();
-        let names: Vec<String> = (0..16).map(|at| format!(r#""n{at}""#)).collect();
-        let text = format!(
-            r#"{{"format": "broadleaf-platform/1", "name": "sixteen", "port_model": "one-port", "nodes": [{}],
-            "meshes": [{{"nodes": [{}], "link": {{"bandwidth_bytes_per_s": 125e6, "latency_s": 50e-6}}}}]}}"#,
-            hosts.join(", "),
-            names.join(", ")
-        );
-        Platform::from_json(&text).unwrap()
+        equal_hosts(16, PortModel::OnePort, LinkClass::affine(50e-6, 125e6))
+    }
+
+    fn four_hosts(port_model: PortModel) -> Platform {
+        equal_hosts(4, port_model, link(0.0))
     }
 
     fn chain(platform: &Platform, bytes: u64, segment_bytes: u64) -> Plan {
@@ -239,7 +235,7 @@ mod tests {
     /// Segments of all roots' blocks grow to a block at most.
     #[test]
     fn no_segment_is_longer_than_a_block() {
-        let platform = four_hosts();
+        let platform = four_hosts(PortModel::MultiPort);
         let instance = Instance::new(&platform, NodeId(0), 8192).unwrap();
         let instance = Instance { collective: Collective::Allreduce, ..instance };
         let made = make(&instance, "flat", SegmentChoice::Bytes(256), Effort::Quick, &Budget::UNLIMITED);
@@ -250,7 +246,7 @@ mod tests {
     /// Four trees of 4 KiB of a gather's block, not two of 8 KiB while the others idle.
     #[test]
     fn every_tree_of_a_gather_keeps_a_segment() {
-        let platform = four_hosts();
+        let platform = four_hosts(PortModel::MultiPort);
         let instance = Instance::new(&platform, NodeId(0), 16 << 10).unwrap();
         let instance = Instance { collective: Collective::Gather, ..instance };
         let made = make(&instance, "flat", SegmentChoice::Bytes(256), Effort::Quick, &Budget::UNLIMITED);
@@ -263,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_timetable_keeps_the_segments_it_was_made_for() {
-        let platform = four_hosts();
+        let platform = four_hosts(PortModel::MultiPort);
         let plan = Plan { period: Some(Period::default()), ..chain(&platform, 16 << 20, 512) };
         assert_eq!(in_larger_segments(&platform, plan.clone()).unwrap(), plan);
         let free = Plan { period: None, ..plan };
@@ -272,13 +268,11 @@ mod tests {
 
     #[test]
     fn ranks_pass_over_busy_receivers_only_where_a_port_serves_several() {
-        let multi_port = four_hosts();
-        let document = multi_port.to_json().to_string().replace("multi-port", "one-port");
-        let one_port = Platform::from_json(&document).unwrap();
-        for (platform, skips) in [(&multi_port, true), (&one_port, false)] {
-            let plan = Plan { skip_busy: true, ..chain(platform, 1 << 20, 4096) };
-            assert_eq!(without_skips(platform, plan.clone()).skip_busy, skips);
-            assert!(!without_skips(platform, Plan { skip_busy: false, ..plan }).skip_busy);
+        for (port_model, skips) in [(PortModel::MultiPort, true), (PortModel::OnePort, false)] {
+            let platform = four_hosts(port_model);
+            let plan = Plan { skip_busy: true, ..chain(&platform, 1 << 20, 4096) };
+            assert_eq!(without_skips(&platform, plan.clone()).skip_busy, skips);
+            assert!(!without_skips(&platform, Plan { skip_busy: false, ..plan }).skip_busy);
         }
     }
 }

@@ -86,17 +86,17 @@ const WORTH_WAITING: f64 = 1.02;
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::test_platforms::equal_hosts;
     use broadleaf::plan::Collective;
     use broadleaf::planners::Instance;
-    use broadleaf::platform::{LinkClass, Mesh, NodeId, PlatformBuilder, TransferTime};
+    use broadleaf::platform::{LinkClass, NodeId, TransferTime};
     use broadleaf::portfolio::{make, Effort, SegmentChoice};
     use broadleaf::simulate::simulate;
 
-    pub fn four_hosts() -> Platform {
-        let text = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port",
-            "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
-            "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"bandwidth_bytes_per_s": 25e6, "startup_s": 1e-6}}]}"#;
-        Platform::from_json(text).unwrap()
+    /// A link of 25 MB/s with 1 µs of start-up.
+    pub fn link(latency_s: f64) -> LinkClass {
+        let time = TransferTime::Affine { startup_s: 1e-6, bandwidth_bytes_per_s: Some(25e6) };
+        LinkClass { latency_s, time, ..LinkClass::default() }
     }
 
     /// Worked by hand, links of 25 MB/s with 1 µs of start-up and 50 µs of latency: 500 bytes take 21 µs, so four fill
@@ -104,12 +104,8 @@ pub(super) mod tests {
     /// 401 µs, one fills them, and waits for the whole latency.
     #[test]
     fn short_messages_in_turn_wait_for_less_of_the_latency() {
-        let mut builder = PlatformBuilder::new("two", PortModel::OnePort);
-        let time = TransferTime::Affine { startup_s: 1e-6, bandwidth_bytes_per_s: Some(25e6) };
-        let class = builder.add_class(LinkClass { latency_s: 50e-6, time, ..LinkClass::default() });
-        let nodes = ["a", "b"].map(|id| builder.add_host(id).unwrap());
-        builder.add_mesh(Mesh { nodes: nodes.to_vec(), class }).unwrap();
-        let mut placement = Placement::on(&builder.build().unwrap(), &nodes).unwrap();
+        let nodes = [NodeId(0), NodeId(1)];
+        let mut placement = Placement::on(&equal_hosts(2, PortModel::OnePort, link(50e-6)), &nodes).unwrap();
         // Without the cost of handling, which has its own tests.
         placement.handled = placement.platform.clone();
         let waiting_s = |bytes: u64| {
@@ -127,14 +123,9 @@ pub(super) mod tests {
     /// follows the frame that announces it.
     #[test]
     fn combined_blocks_longer_than_a_frame_take_a_latency_more() {
-        let names = ["a", "b", "c"];
-        let document = serde_json::json!({
-            "format": "broadleaf-platform/1", "name": "three", "port_model": "one-port", "handling_s": 0,
-            "nodes": names.map(|id| serde_json::json!({"id": id})),
-            "meshes": [{"nodes": names, "link": {"latency_s": 5e-5, "bandwidth_bytes_per_s": 125e6}}],
-        });
-        let platform = Platform::from_json(&document.to_string()).unwrap();
-        let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+        let platform = equal_hosts(3, PortModel::OnePort, LinkClass::affine(50e-6, 125e6));
+        let mut placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+        placement.handled = placement.platform.clone();
         for (bytes, latencies) in [(8 << 10, 1.0), (9 << 10, 2.0)] {
             let instance = Instance::new(&platform, NodeId(0), bytes).unwrap();
             let instance = Instance { collective: Collective::Allgather, ..instance };
@@ -150,7 +141,7 @@ pub(super) mod tests {
     /// where its segments are many.
     #[test]
     fn only_a_sender_with_one_receiver_waits_for_no_turn() {
-        let platform = four_hosts();
+        let platform = equal_hosts(4, PortModel::MultiPort, link(0.0));
         let instance = Instance::new(&platform, NodeId(0), 4096).unwrap();
         for (name, collective, segment_bytes, serves_one) in [
             ("ring", Collective::Allgather, 1024, true),

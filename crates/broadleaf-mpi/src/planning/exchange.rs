@@ -163,9 +163,9 @@ fn checked(ranked: RankPlan) -> Result<RankPlan, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use broadleaf::platform::{NodeId, Platform};
+    use crate::test_platforms::equal_hosts;
+    use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
 
-    /// Sixteen hosts, 50 µs apart, 1 Gb/s.
     /// From or to rank 0, equal blocks, no platform file.
     fn job(
         placement: &Placement,
@@ -176,17 +176,12 @@ mod tests {
     }
 
     fn planned(collective: Collective, bytes: u64) -> RankPlan {
-        planned_by(BEST, "one-port", collective, bytes)
+        planned_by(BEST, PortModel::OnePort, collective, bytes)
     }
 
-    fn planned_by(planner: &str, port_model: &str, collective: Collective, bytes: u64) -> RankPlan {
-        let names: Vec<String> = (0..16).map(|at| format!("n{at}")).collect();
-        let document = serde_json::json!({
-            "format": "broadleaf-platform/1", "name": "sixteen", "port_model": port_model,
-            "nodes": names.iter().map(|name| serde_json::json!({"id": name})).collect::<Vec<_>>(),
-            "meshes": [{"nodes": names, "link": {"bandwidth_bytes_per_s": 125e6, "latency_s": 50e-6}}],
-        });
-        let platform = Platform::from_json(&document.to_string()).unwrap();
+    /// On sixteen hosts, 50 µs apart, 1 Gb/s.
+    fn planned_by(planner: &str, port_model: PortModel, collective: Collective, bytes: u64) -> RankPlan {
+        let platform = equal_hosts(16, port_model, LinkClass::affine(50e-6, 125e6));
         let nodes: Vec<NodeId> = platform.hosts().collect();
         let placement = Placement::on(&platform, &nodes).unwrap();
         let settings =
@@ -198,7 +193,7 @@ mod tests {
     #[test]
     fn blocks_that_are_not_passed_on_go_whole() {
         for collective in [Collective::Allgather, Collective::ReduceScatter] {
-            let planned = planned_by("flat", "multi-port", collective, 16 << 10);
+            let planned = planned_by("flat", PortModel::MultiPort, collective, 16 << 10);
             assert_eq!(
                 (&planned.planner[..], planned.transfers.segment_bytes),
                 ("flat", 16 << 10),

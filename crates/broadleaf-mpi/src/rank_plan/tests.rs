@@ -4,23 +4,20 @@ use super::edge::{on_the_wire, window, Edges, Ends, MAX_WINDOW};
 use super::encode::{decode_plan, encode_plan};
 use super::expand;
 use crate::smpi::Turn;
+use crate::test_platforms::equal_hosts;
 use crate::topology::placement::Placement;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
 use broadleaf::plan::{Collective, Period, Plan, Programs, Slot, TreeBuilder};
 use broadleaf::planners::{find, plan_with, supports, Instance, PLANNERS};
-use broadleaf::platform::{LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
+use broadleaf::platform::{LinkClass, NodeId, Platform, PortModel};
 use std::collections::HashSet;
 
 /// Four nodes with 3, 1, 2 and 4 ranks, dealt so that no node's ranks stand together.
 const NODE_OF_RANK: [u32; 10] = [3, 0, 2, 3, 1, 0, 3, 2, 0, 3];
 
 fn four_nodes() -> Platform {
-    let mut builder = PlatformBuilder::new("smp", PortModel::OnePort);
-    let nodes: Vec<_> = (0..4).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
-    let class = builder.add_class(LinkClass::affine(50e-6, 125e6));
-    builder.add_mesh(Mesh { nodes, class }).unwrap();
-    builder.build().unwrap()
+    equal_hosts(4, PortModel::OnePort, LinkClass::affine(50e-6, 125e6))
 }
 
 #[test]
@@ -130,10 +127,7 @@ fn ports_feed_several_slower_links_where_they_serve_several() {
 /// Whole messages wait for the sender's port and for nothing else: each child gets one.
 #[test]
 fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
-    let text = r#"{"format": "broadleaf-platform/1", "name": "three", "port_model": "one-port",
-        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
-        "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"latency_s": 1.9e-5, "bandwidth_bytes_per_s": 1.25e8}}]}"#;
-    let platform = Platform::from_json(text).unwrap().handled();
+    let platform = equal_hosts(4, PortModel::OnePort, LinkClass::affine(19e-6, 125e6)).handled();
     let edge_below = |fourth: NodeId, segment_bytes: u64, simulated: bool| {
         let mut tree = TreeBuilder::new(4);
         tree.add(NodeId(0), NodeId(1));
@@ -162,26 +156,23 @@ fn whole_messages_of_a_simulated_port_are_kept_apart_by_their_turns_alone() {
 /// the port of a sender of several where the way is long.
 #[test]
 fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
-    let text = r#"{"format": "broadleaf-platform/1", "name": "far", "port_model": "one-port",
-        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}],
-        "meshes": [{"nodes": ["a", "b", "c"], "link": {"latency_s": 0.0018, "bandwidth_bytes_per_s": 1.5e6}}]}"#;
-    let platform = Platform::from_json(text).unwrap();
+    let hosts_apart =
+        |latency_s: f64| equal_hosts(3, PortModel::OnePort, LinkClass::affine(latency_s, 1.5e6));
+    let (near, far) = (hosts_apart(0.0018), hosts_apart(0.012));
     let mut tree = TreeBuilder::new(3);
     tree.add(NodeId(0), NodeId(1));
     tree.add(NodeId(0), NodeId(2));
     // 36 ms each: a twentieth of one is in flight when the next may leave, or a third on a longer way.
-    let mut plan = Plan::bcast(&platform, "hand", NodeId(0), 540_000, 54_000, vec![tree.build()]);
+    let mut plan = Plan::bcast(&near, "hand", NodeId(0), 540_000, 54_000, vec![tree.build()]);
     let slot = |to| Slot { segment: 0, from: NodeId(0), to: NodeId(to), lag: 0 };
-    let mut window_on = |text: &str, slots: &[u32], simulated: bool| {
-        let platform = Platform::from_json(text).unwrap();
+    let mut window_on = |platform: &Platform, slots: &[u32], simulated: bool| {
         plan.period = Some(Period { segments: 1, slots: slots.iter().copied().map(slot).collect() });
         let ends = Ends { parent: NodeId(0), child: NodeId(1), is_inward: false };
-        Edges::of(&plan, &platform, simulated).edge(&plan.trees[0], ends).window
+        Edges::of(&plan, platform, simulated).edge(&plan.trees[0], ends).window
     };
-    let long = text.replace("0.0018", "0.012");
-    assert_eq!(window_on(&long, &[1, 2], true), 2);
+    assert_eq!(window_on(&far, &[1, 2], true), 2);
     // All of the sender's time, five sevenths, half: 1.05, 0.75 and 0.53 messages.
-    let mut window = |slots: &[u32], simulated: bool| window_on(text, slots, simulated);
+    let mut window = |slots: &[u32], simulated: bool| window_on(&near, slots, simulated);
     assert_eq!(window(&[1], true), 2);
     assert_eq!(window(&[1, 1, 1, 1, 1, 2, 2], true), 1);
     assert_eq!(window(&[1, 2], true), 1);
@@ -193,11 +184,7 @@ fn a_simulated_port_keeps_the_links_of_a_timetable_busy() {
 /// other way: one after the other with two segments a block, at the same time with twenty.
 #[test]
 fn an_all_reduces_way_in_has_the_ports_until_its_way_out_begins() {
-    let names = ["a", "b", "c", "d", "e"];
-    let text = serde_json::json!({"format": "broadleaf-platform/1", "name": "five", "port_model": "one-port",
-        "nodes": names.map(|id| serde_json::json!({"id": id})),
-        "meshes": [{"nodes": names, "link": {"latency_s": 1e-5, "bandwidth_bytes_per_s": 1e8}}]});
-    let platform = Platform::from_json(&text.to_string()).unwrap();
+    let platform = equal_hosts(5, PortModel::OnePort, LinkClass::affine(1e-5, 1e8));
     let windows = |segments: u64| {
         let instance = Instance::new(&platform, NodeId(0), 5 * segments * 50_000).unwrap().segmented(50_000);
         let instance = Instance { collective: Collective::Allreduce, ..instance };
@@ -215,10 +202,7 @@ fn an_all_reduces_way_in_has_the_ports_until_its_way_out_begins() {
 /// Every host sends its own block to all others, and the other way round in a reduce-scatter.
 #[test]
 fn blocks_that_are_not_passed_on_take_no_turns() {
-    let text = r#"{"format": "broadleaf-platform/1", "name": "four", "port_model": "multi-port",
-        "nodes": [{"id": "a"}, {"id": "b"}, {"id": "c"}, {"id": "d"}],
-        "meshes": [{"nodes": ["a", "b", "c", "d"], "link": {"latency_s": 1e-5, "bandwidth_bytes_per_s": 1e8}}]}"#;
-    let platform = Platform::from_json(text).unwrap();
+    let platform = equal_hosts(4, PortModel::MultiPort, LinkClass::affine(1e-5, 1e8));
     for collective in [Collective::Allgather, Collective::ReduceScatter] {
         let instance = Instance::new(&platform, NodeId(0), 1000).unwrap();
         let instance = Instance { collective, ..instance };
