@@ -72,8 +72,12 @@ pub(super) fn to_route(
     if plan.pattern.is_some() {
         routing_takes((plan.trees.len() * plan.nodes.len()) as f64 / EDGES_PER_S)?;
     }
-    let searched = plan.senders_without_link(platform) * platform.search_size();
-    routing_takes(searched as f64 / SEARCHED_PER_S)
+    routing_takes(of_searches_s(platform, plan.senders_without_link(platform)))
+}
+
+/// The time of that many searches of paths, each from one host, seconds.
+pub(super) fn of_searches_s(platform: &Platform, searches: usize) -> f64 {
+    (searches * platform.search_size()) as f64 / SEARCHED_PER_S
 }
 
 fn refused_if(is_too_short: bool, planner: &str, work: &str, least_s: f64) -> Result<(), PlanError> {

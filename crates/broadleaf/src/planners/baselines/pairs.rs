@@ -6,15 +6,16 @@
 
 use crate::plan::{Plan, TreeBuilder};
 use crate::planners::clustered::host_times::HostTimes;
+use crate::planners::time_needed::of_searches_s;
 use crate::planners::{Instance, Unsupported};
 use crate::platform::{NodeId, SharedId};
 
 /// Hosts beyond which the matrices take too much memory: two of 2,048² numbers are 64 MiB.
 const MOST_HOSTS: usize = 2048;
 
-/// Pairs whose costs are found in a second, and the tree's part in routing it. Measured: 1.6 µs each on a sparse random
-/// network of 300 nodes (`benches/time_limits.py random-300`), less where hosts have links.
-const PAIRS_PER_S: f64 = 6e5;
+/// Pairs whose costs are found in a second. Measured: 0.7 µs each on a sparse random network of 1,000 nodes
+/// (`benches/time_limits.py random-1000`), less where hosts have links.
+const PAIRS_PER_S: f64 = 1.4e6;
 
 /// The matrices of one instance, or of some of its hosts. Hosts are numbered from 0.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,9 +99,10 @@ pub(super) fn supports(instance: &Instance) -> Result<(), Unsupported> {
     Ok(())
 }
 
-/// The time to find the costs of all pairs and to route the tree, seconds.
+/// The time to find the paths and costs of all pairs, and the tree's paths: usually from half of the hosts; seconds.
 pub(super) fn least_s(instance: &Instance) -> f64 {
-    instance.platform.hosts().count().pow(2) as f64 / PAIRS_PER_S
+    let hosts = instance.platform.hosts().count();
+    of_searches_s(instance.platform, hosts + hosts / 2) + hosts.pow(2) as f64 / PAIRS_PER_S
 }
 
 /// The plan of the tree that `grow` returns for the matrices and the root: its edges (parent, child), each parent's
