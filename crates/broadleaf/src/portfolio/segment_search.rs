@@ -58,14 +58,14 @@ impl Tuned {
     }
 
     /// The makespan on the platform without its hosts' time to handle messages, as closely as the plan's own was determined,
-    /// seconds; where the time is up, the plan's own.
+    /// seconds; where a time limit leaves none for it, the plan's own.
     pub fn on(&self, platform: &Platform, is_simulated: bool, budget: &Budget) -> Result<f64, PlanError> {
         let simulated = if is_simulated { self.simulated(platform, budget)? } else { None };
         if let Some(simulated) = simulated {
             return Ok(simulated.makespan_s);
         }
         match estimate_within(platform, &self.plan, budget) {
-            Err(PlanError::OutOfTime) if budget.is_late() => Ok(self.makespan_s),
+            Err(PlanError::OutOfTime) if budget.is_timed() => Ok(self.makespan_s),
             estimated => Ok(Tuned::in_any_case(platform, self.plan.clone(), estimated)?.makespan_s),
         }
     }
