@@ -48,7 +48,7 @@ def test_ranks_of_one_process_share_a_plan_and_get_their_own_data(tmp_path: Path
 
 
 def test_the_trace_of_simulated_ranks_has_all_of_them(program: Path, tmp_path: Path) -> None:
-    """Rank 0 ends before some others have sent their part of the trace."""
+    """Their records are kept in one process, which collects each when its rank ends."""
     xml, hosts = write_simgrid(bl.Platform.load(PLATFORM), tmp_path)
     trace = tmp_path / "seen.json"
     variables = {
