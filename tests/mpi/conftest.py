@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -35,8 +38,44 @@ case $host in
 esac
 exec {namespace} /bin/sh -c "hostname $host; $hide $*"
 """
+Completed = subprocess.CompletedProcess[str]
 # Far above the time of any of these on two busy cores; a run that hangs ends here.
 TIMEOUT_S = 3600 if os.environ.get("BROADLEAF_SOAK") else 240
+
+
+def descendants(parent: int) -> list[int]:
+    """The processes below one, itself first."""
+    found = [parent]
+    for process in found:
+        for listed in Path("/proc").glob(f"{process}/task/*/children"):
+            found += map(int, listed.read_text().split())
+    return found
+
+
+def stack(process: int) -> str:
+    """Where the threads of a process are, as far as this machine can tell."""
+    words = ["gdb", "--batch", "--pid", str(process), "-ex", "thread apply all backtrace 30"]
+    told = subprocess.run(words, capture_output=True, text=True, timeout=60) if shutil.which("gdb") else None
+    command = Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
+    return f"{process}: {command}\n{told.stdout if told else Path(f'/proc/{process}/status').read_text()}"
+
+
+def ended(argv: Sequence[str], environment: Mapping[str, str], limit_s: float) -> Completed:
+    """Runs a launcher. If its job hangs, says where and ends all of it: ranks that spin on would slow down
+    every later test."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(argv, env=environment, stdout=pipe, stderr=pipe, text=True) as job:
+        try:
+            out, err = job.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            processes = descendants(job.pid)
+            stacks = "\n".join(stack(process) for process in processes)
+            for process in processes:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            out, err = job.communicate()
+            pytest.fail(f"hangs after {limit_s} s: {argv}\n{out}\n{err}\n{stacks}")
+    return Completed(argv, job.returncode, out, err)
 
 
 @dataclass
@@ -106,10 +145,10 @@ class Bench:
         return Run(done.returncode, done.stdout, done.stderr, stats)
 
     @staticmethod
-    def launched(argv: Sequence[str], environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    def launched(argv: Sequence[str], environment: Mapping[str, str]) -> Completed:
         """Runs the launcher, and once more where it could not start itself."""
         for _ in range(2):
-            done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)
+            done = ended(argv, environment, TIMEOUT_S)
             if NOT_STARTED not in done.stderr:
                 break
             print("the launcher could not start itself:", done.stderr, file=sys.stderr)
