@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 /// Items that [`map_within`] works on at once, on any number of cores. Unused parts of shares go to later items, so
 /// the outcome depends on this number.
-const TOGETHER: usize = 8;
+const TOGETHER: usize = 4;
 
 /// `work` of every item, in the items' order, on the threads of the caller's pool, if there is one.
 pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {

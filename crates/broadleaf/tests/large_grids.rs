@@ -1,6 +1,6 @@
 //! Grids of more than a thousand hosts: `ecef-pipelined`, and `best`, which has to get to it first.
 
-use broadleaf::budget::Budget;
+use broadleaf::budget::{Budget, USUAL_WORK};
 use broadleaf::optimum::makespan_bound_s;
 use broadleaf::plan::check;
 use broadleaf::planners::{find, Instance};
@@ -94,6 +94,23 @@ fn a_budget_keeps_the_pace_that_the_plan_promises() {
             // Its pipes are taken once each or counted as fuller than they are.
             assert!(found_s <= promised_s * (1.0 + 1e-9), "{sizes:?}: {found_s} s, promised {promised_s} s");
             assert!(found_s >= makespan_bound_s(&platform, NodeId(0), 60_000));
+        }
+    }
+}
+
+/// Without waiting, the trees of `gateway-trees` would take three quarters of the time that they do. Two short simulations, for
+/// which less work suffices, expect a fifth more.
+#[test]
+fn however_little_work_the_fastest_plan_takes_as_long_as_predicted() {
+    let platform = grid(&[16, 10, 13, 4, 14, 9, 15, 14], 5);
+    let instance = Instance::new(&platform, NodeId(0), 64 << 20).unwrap().timed_on(&platform);
+    for (work, most) in [(100_000, 1.25), (1_000_000, 1.25), (USUAL_WORK, 1.05)] {
+        let budget = Budget::of_work(work);
+        let best = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &budget).unwrap().plan;
+        let taken_s = simulate(&platform, &best, false).unwrap().makespan_s;
+        for predicted_s in [best.predicted.makespan_s, best.predicted.handled_s] {
+            let predicted = predicted_s.unwrap() / taken_s;
+            assert!((0.95..most).contains(&predicted), "{work}: {} at {predicted}", best.planner);
         }
     }
 }

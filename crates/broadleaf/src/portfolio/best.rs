@@ -8,7 +8,8 @@ use super::entrant::{is_twin, pace, Attempt, Entrant, Look, Task};
 use super::outcome::{finish, Outcome, PassedOver, Tried};
 use super::request::{Effort, SegmentChoice};
 use super::settings::{
-    BOUND_PART, ENTRANTS_TOGETHER, MOST_LOOKS, MOST_NODES_ONE_BY_ONE, SLOW_PART, WORTH_SEARCHING,
+    BOUND_PART, ENTRANTS_TOGETHER, MOST_CONFIRMED, MOST_LOOKS, MOST_NODES_ONE_BY_ONE, SLOW_PART,
+    WORTH_SEARCHING,
 };
 use crate::budget::Budget;
 use crate::optimum::collective_bound_s;
@@ -77,6 +78,7 @@ pub(super) fn plan(
         contest.enter_if_worthwhile(&slow)?;
     }
     contest.enter_in_any_case()?;
+    contest.confirm()?;
     contest.outcome()
 }
 
@@ -129,19 +131,25 @@ impl Contest<'_> {
     /// Lets planners enter, with sketches of the quick ones and tuned plans of the others.
     fn enter(&mut self, planners: &[usize]) -> Result<(), PlanError> {
         let task = self.task;
-        let first = match self.entrants.is_empty() {
-            true => planners.iter().copied().find(|&at| supports(PLANNERS[at], task.instance).is_ok()),
-            false => None,
-        };
+        // Shares of the work are for planners that take part.
+        let refusals = parallel::map(planners, |&at| task.refusal(at));
+        let mut entering = Vec::new();
+        for (&at, refusal) in planners.iter().zip(refusals) {
+            match refusal {
+                Some(reason) => self.passed_over.push((at, reason)),
+                None => entering.push(at),
+            }
+        }
+        let first = entering.first().copied().filter(|_| self.entrants.is_empty());
         // Comparisons show the numbers of slower planners too, on platforms with few hosts.
         let to_beat_s = match self.fastest() {
             Some(fastest) if task.is_large() => fastest.tuned.makespan_s,
             _ => f64::INFINITY,
         };
-        let attempts = parallel::map_within(planners, &self.budget, |&at, share| {
+        let attempts = parallel::map_within(&entering, &self.budget, |&at, share| {
             task.attempt(at, Some(at) == first, to_beat_s, share)
         });
-        for (&at, attempt) in planners.iter().zip(attempts) {
+        for (at, attempt) in entering.into_iter().zip(attempts) {
             match attempt? {
                 Attempt::Entered(entrant) => self.entrants.push(*entrant),
                 Attempt::PassedOver(reason) => self.passed_over.push((at, reason)),
@@ -156,6 +164,9 @@ impl Contest<'_> {
             return Ok(());
         }
         let flat = PLANNERS.iter().position(|planner| planner.card().name == "flat").expect("a planner");
+        if self.task.refusal(flat).is_some() {
+            return Ok(());
+        }
         if let Attempt::Entered(entrant) = self.task.attempt(flat, true, f64::INFINITY, &self.budget)? {
             self.passed_over.retain(|&(at, _)| at != flat);
             self.entrants.push(*entrant);
@@ -178,6 +189,36 @@ impl Contest<'_> {
                 let entrant = &mut self.entrants[index];
                 (entrant.look, entrant.tuned) = looked?;
             }
+        }
+        Ok(())
+    }
+
+    /// Simulates the fastest where the work was done before its turn, from end to end if possible: an estimate without any
+    /// waiting may be far too low, and another plan is the fastest then. Each simulation has as much work as the bound.
+    fn confirm(&mut self) -> Result<(), PlanError> {
+        if self.task.effort == Effort::Quick || self.budget.is_timed() {
+            return Ok(());
+        }
+        let whole = self.budget.done().saturating_add(self.budget.left());
+        let part = || self.budget.at_least(whole / u64::from(BOUND_PART));
+        let timing = self.task.instance.timing();
+        let mut confirmed = Vec::new();
+        while let Some(fastest) = self.fastest().filter(|fastest| !confirmed.contains(&fastest.at)) {
+            if confirmed.len() == MOST_CONFIRMED || self.task.is_settled(fastest) {
+                break;
+            }
+            let at = fastest.at;
+            let simulated = match self.task.is_long(fastest) {
+                true => None,
+                false => fastest.tuned.simulated(timing, &part())?,
+            };
+            let (look, tuned) = match simulated {
+                Some(tuned) => (Look::Simulated, tuned),
+                None => (fastest.look, fastest.tuned.estimated_again(timing, &part())?),
+            };
+            confirmed.push(at);
+            let entrant = self.entrants.iter_mut().find(|entrant| entrant.at == at).expect("it takes part");
+            (entrant.look, entrant.tuned) = (look, tuned);
         }
         Ok(())
     }

@@ -48,6 +48,21 @@ impl Task<'_> {
         self.instance.platform.node_count() > LARGE_NODES
     }
 
+    /// Why a planner does not take part, which is known without planning.
+    pub fn refusal(&self, at: usize) -> Option<String> {
+        let planner = PLANNERS[at];
+        match supports(planner, self.instance) {
+            Err(unsupported) => Some(unsupported.to_string()),
+            Ok(()) if planner.card().profile.is_baseline => {
+                Some("a baseline, planned only by name".to_string())
+            }
+            Ok(()) if pace(planner, self.instance) == Pace::ByName => {
+                Some("takes long there; ask for it by name".to_string())
+            }
+            Ok(()) => None,
+        }
+    }
+
     /// `must`: even without a budget left. A planner whose plan cannot be faster than `to_beat_s` is passed over.
     pub fn attempt(
         &self,
@@ -57,16 +72,6 @@ impl Task<'_> {
         budget: &Budget,
     ) -> Result<Attempt, PlanError> {
         let planner = PLANNERS[at];
-        if let Err(unsupported) = supports(planner, self.instance) {
-            return Ok(Attempt::PassedOver(unsupported.to_string()));
-        }
-        if planner.card().profile.is_baseline {
-            return Ok(Attempt::PassedOver("a baseline, planned only by name".to_string()));
-        }
-        if pace(planner, self.instance) == Pace::ByName {
-            let reason = "takes long there; ask for it by name";
-            return Ok(Attempt::PassedOver(reason.to_string()));
-        }
         if !must && budget.is_spent() {
             let reason = match budget.is_timed() {
                 true => "the time limit was reached before its turn",
@@ -161,7 +166,7 @@ impl Task<'_> {
     }
 
     /// Whether the plan is too long to be simulated in full.
-    fn is_long(&self, entrant: &Entrant) -> bool {
+    pub fn is_long(&self, entrant: &Entrant) -> bool {
         transfers(self.instance, &entrant.tuned.plan) > FULL_TRANSFERS
     }
 

@@ -8,8 +8,9 @@
 use super::request::Effort;
 use super::segment_counts::SegmentCounts;
 use super::settings::{
-    DEEP_SEGMENTS_PER_NODE, FIRST_PLAN, HALVINGS, LARGE_SKETCH_FACTOR, OTHER_TREES, REFINED_MINIMA,
-    ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, VARIED_PLANS, WORTH_LEAVING, WORTH_REFINING,
+    DEEP_SEGMENTS_PER_NODE, FIRST_PLAN, FIRST_PLAN_PART, FURTHER_PLAN_PART, HALVINGS, LARGE_SKETCH_FACTOR,
+    OTHER_TREES, REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, WORTH_LEAVING,
+    WORTH_REFINING,
 };
 use super::unwaiting::{steady_s, unsimulated_s, unwaiting_s};
 use crate::budget::Budget;
@@ -58,15 +59,23 @@ impl Tuned {
     }
 
     /// The makespan on the platform without its hosts' time to handle messages, as closely as the plan's own was determined,
-    /// seconds; where a time limit leaves none for it, the plan's own.
+    /// seconds; where the budget leaves nothing for it, the plan's own, which is nearer than a time without any waiting.
     pub fn on(&self, platform: &Platform, is_simulated: bool, budget: &Budget) -> Result<f64, PlanError> {
         let simulated = if is_simulated { self.simulated(platform, budget)? } else { None };
         if let Some(simulated) = simulated {
             return Ok(simulated.makespan_s);
         }
         match estimate_within(platform, &self.plan, budget) {
-            Err(PlanError::OutOfTime) if budget.is_timed() => Ok(self.makespan_s),
-            estimated => Ok(Tuned::in_any_case(platform, self.plan.clone(), estimated)?.makespan_s),
+            Err(PlanError::OutOfTime) => Ok(self.makespan_s),
+            estimated => estimated,
+        }
+    }
+
+    /// With its makespan from two simulations, if the budget permits, else as it is.
+    pub fn estimated_again(&self, platform: &Platform, budget: &Budget) -> Result<Tuned, PlanError> {
+        match estimate_within(platform, &self.plan, budget) {
+            Err(PlanError::OutOfTime) => Ok(self.clone()),
+            makespan_s => Ok(Tuned { plan: self.plan.clone(), makespan_s: makespan_s? }),
         }
     }
 
@@ -174,10 +183,10 @@ impl Search<'_> {
     /// time on trees that hardly differ. Each plan of the search gets a part of the budget.
     fn vary(&mut self, count: u64) -> Result<(), PlanError> {
         let sized = self.instance.segmented(self.counts.segment_bytes(count));
-        let mut share = self.budget.divided(VARIED_PLANS);
-        if self.varied.is_none() {
-            share = share.at_least(FIRST_PLAN);
-        }
+        let share = match self.varied {
+            None => self.budget.divided(FIRST_PLAN_PART).at_least(FIRST_PLAN),
+            Some(_) => self.budget.divided(FURTHER_PLAN_PART),
+        };
         let plan = routed(self.planner, &sized, &share)?;
         self.varied = Some(plan);
         self.seen.clear();

@@ -19,8 +19,12 @@ pub(super) const WORTH_LEAVING: f64 = 0.9;
 pub(super) const DEEP_SEGMENTS_PER_NODE: u64 = 8;
 /// Trees made for this many times fewer segments may differ.
 pub(super) const OTHER_TREES: u64 = 4;
-/// Plans that the search of a slow planner makes at most; between them it varies their segment sizes.
-pub(super) const VARIED_PLANS: u32 = 3;
+/// The number of equal parts of a slow planner's search of which one is for its first plan; between plans it varies the
+/// segment size.
+pub(super) const FIRST_PLAN_PART: u32 = 3;
+/// The same for the second plan, in the best segments of the first, which is mostly the one that is kept; a third one has
+/// what is left.
+pub(super) const FURTHER_PLAN_PART: u32 = 2;
 /// The first of them has this many units of work, however small the budget: half of [`LATE_S`](crate::budget::LATE_S).
 pub(super) const FIRST_PLAN: u64 = 25_000;
 
@@ -45,6 +49,8 @@ pub(super) const SLOW_PART: u32 = 2;
 pub(super) const ENTRANTS_TOGETHER: usize = 4;
 /// The most closer looks of `best`: about two for each planner, where all are near the top.
 pub(super) const MOST_LOOKS: usize = 64;
+/// The most plans that are simulated after the search, each for a second or so.
+pub(super) const MOST_CONFIRMED: usize = 3;
 /// A sketch's segment size is accurate to a factor of 4; tuning may make a plan faster by this factor.
 pub(super) const TUNING_GAIN: f64 = 1.25;
 /// The same, together with a planner's last step, which needs the final number of segments: of few segments, it may
