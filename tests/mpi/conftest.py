@@ -44,20 +44,26 @@ TIMEOUT_S = 3600 if os.environ.get("BROADLEAF_SOAK") else 240
 
 
 def descendants(parent: int) -> list[int]:
-    """The processes below one, itself first."""
+    """The processes below one, itself first. Those that end meanwhile may be missing."""
     found = [parent]
     for process in found:
         for listed in Path("/proc").glob(f"{process}/task/*/children"):
-            found += map(int, listed.read_text().split())
+            with suppress(OSError):
+                found += map(int, listed.read_text().split())
     return found
 
 
 def stack(process: int) -> str:
     """Where the threads of a process are, as far as this machine can tell."""
     words = ["gdb", "--batch", "--pid", str(process), "-ex", "thread apply all backtrace 30"]
-    told = subprocess.run(words, capture_output=True, text=True, timeout=60) if shutil.which("gdb") else None
-    command = Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
-    return f"{process}: {command}\n{told.stdout if told else Path(f'/proc/{process}/status').read_text()}"
+    try:
+        command = Path(f"/proc/{process}/cmdline").read_text().replace("\0", " ")
+        told = Path(f"/proc/{process}/status").read_text()
+        if shutil.which("gdb"):
+            told = subprocess.run(words, capture_output=True, text=True, timeout=60).stdout
+    except (OSError, subprocess.TimeoutExpired) as failed:
+        return f"{process}: {failed}"
+    return f"{process}: {command}\n{told}"
 
 
 def ended(argv: Sequence[str], environment: Mapping[str, str], limit_s: float) -> Completed:

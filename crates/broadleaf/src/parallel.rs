@@ -8,7 +8,7 @@ use crate::budget::{Budget, Share};
 use rayon::prelude::*;
 
 /// Items that [`map_within`] works on at once, on any number of cores. Unused parts of shares go to later items, so
-/// the outcome depends on this number.
+/// the outcome depends on this number: fewer leave more to later items, more occupy more cores.
 const TOGETHER: usize = 4;
 
 /// `work` of every item, in the items' order, on the threads of the caller's pool, if there is one.

@@ -1,4 +1,4 @@
-//! Grids of more than a thousand hosts: `ecef-pipelined`, and `best`, which has to get to it first.
+//! `best` on drawn grids, most of more than a thousand hosts: what it gets to first, and what it predicts of that.
 
 use broadleaf::budget::{Budget, USUAL_WORK};
 use broadleaf::optimum::makespan_bound_s;

@@ -212,13 +212,13 @@ impl Contest<'_> {
                 true => None,
                 false => fastest.tuned.simulated(timing, &part())?,
             };
-            let (look, tuned) = match simulated {
-                Some(tuned) => (Look::Simulated, tuned),
-                None => (fastest.look, fastest.tuned.estimated_again(timing, &part())?),
+            let (look, makespan_s) = match simulated {
+                Some(tuned) => (Look::Simulated, tuned.makespan_s),
+                None => (fastest.look, fastest.tuned.on(timing, false, &part())?),
             };
             confirmed.push(at);
             let entrant = self.entrants.iter_mut().find(|entrant| entrant.at == at).expect("it takes part");
-            (entrant.look, entrant.tuned) = (look, tuned);
+            (entrant.look, entrant.tuned.makespan_s) = (look, makespan_s);
         }
         Ok(())
     }

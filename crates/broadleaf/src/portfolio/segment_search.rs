@@ -58,8 +58,8 @@ impl Tuned {
         Ok(Tuned { plan, makespan_s })
     }
 
-    /// The makespan on the platform without its hosts' time to handle messages, as closely as the plan's own was determined,
-    /// seconds; where the budget leaves nothing for it, the plan's own, which is nearer than a time without any waiting.
+    /// The makespan on a platform, such as that without its hosts' time to handle messages, seconds: simulated from end to end
+    /// or estimated; where the budget leaves nothing for it, the plan's own, which is nearer than a time without any waiting.
     pub fn on(&self, platform: &Platform, is_simulated: bool, budget: &Budget) -> Result<f64, PlanError> {
         let simulated = if is_simulated { self.simulated(platform, budget)? } else { None };
         if let Some(simulated) = simulated {
@@ -68,14 +68,6 @@ impl Tuned {
         match estimate_within(platform, &self.plan, budget) {
             Err(PlanError::OutOfTime) => Ok(self.makespan_s),
             estimated => estimated,
-        }
-    }
-
-    /// With its makespan from two simulations, if the budget permits, else as it is.
-    pub fn estimated_again(&self, platform: &Platform, budget: &Budget) -> Result<Tuned, PlanError> {
-        match estimate_within(platform, &self.plan, budget) {
-            Err(PlanError::OutOfTime) => Ok(self.clone()),
-            makespan_s => Ok(Tuned { plan: self.plan.clone(), makespan_s: makespan_s? }),
         }
     }
 

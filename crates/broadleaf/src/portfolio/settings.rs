@@ -25,7 +25,7 @@ pub(super) const FIRST_PLAN_PART: u32 = 3;
 /// The same for the second plan, in the best segments of the first, which is mostly the one that is kept; a third one has
 /// what is left.
 pub(super) const FURTHER_PLAN_PART: u32 = 2;
-/// The first of them has this many units of work, however small the budget: half of [`LATE_S`](crate::budget::LATE_S).
+/// The first plan has this many units of work, however small the budget: half of [`LATE_S`](crate::budget::LATE_S).
 pub(super) const FIRST_PLAN: u64 = 25_000;
 
 /// Factors between the segment counts of a sketch, and those on platforms of more than
