@@ -33,8 +33,10 @@ pub struct FakeNetwork {
     pub slow_pair: Option<((NodeId, NodeId), f64)>,
     /// A pair and a time added to each of its samples, seconds, as by an unaccounted delay.
     pub held_pair: Option<((NodeId, NodeId), f64)>,
-    /// Nodes that send to several others at once and are disturbed: the first ones take ten times as long.
-    pub disturbed_fans: usize,
+    /// Whether a burst to several others at once, by its number, is disturbed: it takes ten times as long.
+    pub is_disturbed: fn(usize) -> bool,
+    /// Such bursts so far.
+    pub fan_bursts: usize,
     /// The most samples of each trial that are kept.
     pub most_samples: usize,
     pub now_s: f64,
@@ -63,7 +65,8 @@ impl FakeNetwork {
             lumps: [0.1, 2.8, 0.1],
             slow_pair: None,
             held_pair: None,
-            disturbed_fans: 0,
+            is_disturbed: |_| false,
+            fan_bursts: 0,
             most_samples: usize::MAX,
             now_s: 0.0,
             rounds: 0,
@@ -125,9 +128,9 @@ impl FakeNetwork {
         let bytes: u64 = round.iter().map(|task| task.trials[0].bytes_per_repeat()).sum();
         let port = self.truth.node(round[0].from).out_bytes_per_s.map_or(0.0, |rate| bytes as f64 / rate);
         let mut total_s = 0.0;
-        let slowness = if self.disturbed_fans > 0 { 10.0 } else { 1.0 };
-        self.disturbed_fans = self.disturbed_fans.saturating_sub(1);
         for repeat in 0..all[0][0].seconds.len() {
+            let slowness = if (self.is_disturbed)(self.fan_bursts) { 10.0 } else { 1.0 };
+            self.fan_bursts += 1;
             let each = all.iter().map(|trials| trials[0].seconds[repeat]);
             let together_s: f64 = slowness
                 * match self.truth.port_model() {

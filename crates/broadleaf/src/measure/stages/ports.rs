@@ -3,8 +3,9 @@
 //! In each cluster one node sends to up to eight nodes on other machines at once, over slow and fast links, and to each
 //! as many bytes as its link alone carries in the same time; so does one of each group of nodes whose fastest links
 //! differ from that. Further nodes follow until four have sent, so that one disturbed moment does not decide. If a node
-//! takes much less time than for one after the other, a slow link does not hold its port, and the platform is
-//! multi-port. A port's rate is the total, or that of the fastest link alone if it is higher.
+//! takes much less time than for one after the other, at least once, a slow link does not hold its port, and the
+//! platform is multi-port: other programs only make it slower. A port's rate is the total in the median, or that of the
+//! fastest link alone if it is higher.
 
 use super::{Clock, Stage};
 use crate::measure::assemble;
@@ -113,16 +114,18 @@ impl Stage for Ports {
         let (Some(draft), Some(first)) = (&self.draft, samples.into_iter().flatten().next()) else { return };
         let sender = round[0].from;
         let trips_s = round.iter().map(|task| known.round_trip_s((sender, task.to))).fold(0.0, f64::max);
-        let together_s = median(&first.settled().undisturbed().seconds) - trips_s;
+        let took_s = first.settled().undisturbed().seconds;
+        let together_s = median(&took_s) - trips_s;
+        let fastest_s = took_s.iter().copied().fold(f64::INFINITY, f64::min) - trips_s;
         let (mut bytes, mut in_turn_s) = (0, 0.0);
         for task in round {
             let of_task = task.trials[0].bytes_per_repeat();
             bytes += of_task;
             in_turn_s += rate(draft, sender, task.to).map_or(0.0, |rate| of_task as f64 / rate);
         }
-        if let Some(fastest) = fastest_out(draft, sender).filter(|_| together_s > 0.0) {
+        if let Some(fastest) = fastest_out(draft, sender).filter(|_| fastest_s > 0.0) {
             let together = bytes as f64 / together_s;
-            known.fans.push(Fan { sender, fastest, together, gain: in_turn_s / together_s });
+            known.fans.push(Fan { sender, fastest, together, gain: in_turn_s / fastest_s });
         }
     }
 }

@@ -53,12 +53,23 @@ fn where_a_port_serves_one_at_a_time_it_stays_one_port() {
 
 #[test]
 fn one_disturbed_moment_does_not_make_it_one_port() {
-    let mut network = FakeNetwork { disturbed_fans: 1, ..FakeNetwork::new(five_alike(1.5e7, 5e6)) };
+    let mut network =
+        FakeNetwork { is_disturbed: |burst| burst < 4, ..FakeNetwork::new(five_alike(1.5e7, 5e6)) };
     let found = measured(&mut network);
     assert_eq!(found.port_model(), PortModel::MultiPort);
     for node in found.nodes() {
         assert_close(found.node(node).out_bytes_per_s.unwrap(), 1.5e7, &found.node(node).id);
     }
+}
+
+/// Each node sends four bursts, of which the first is left out.
+#[test]
+fn one_undisturbed_burst_shows_multi_port() {
+    let five = || FakeNetwork::new(five_alike(1.5e7, 5e6));
+    let mut once = FakeNetwork { is_disturbed: |burst| burst != 6, ..five() };
+    assert_eq!(measured(&mut once).port_model(), PortModel::MultiPort);
+    let mut never = FakeNetwork { is_disturbed: |burst| burst != 4, ..five() };
+    assert_eq!(measured(&mut never).port_model(), PortModel::OnePort);
 }
 
 #[test]
