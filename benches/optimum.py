@@ -299,7 +299,7 @@ def startup(seed: int) -> list[dict[str, Any]]:
     """Makespans where segments have a latency and a start-up, as times the bound of every plan: what is
     planned, what equal segments permit, and the parts of the difference."""
     sys.path.insert(0, str(ROOT / "tests" / "python"))
-    from equal_segments import equal_segments_s
+    from equal_segments import equal_hosts_s, equal_segments_s
 
     message = 256 << 20
     parts: dict[str, list[float]] = {name: [] for name in STARTUP}
@@ -319,9 +319,22 @@ def startup(seed: int) -> list[dict[str, Any]]:
         for name, taken_s in zip(STARTUP, seconds, strict=True):
             parts[name].append(taken_s / bound_s)
     limits = {STARTUP[0]: 1.05, STARTUP[1]: 1.05}
-    return [
+    drawn = [
         row(f"20 nodes, 5 ms, 1 ms: {name}", ratios, "times the bound", limits.get(name))
         for name, ratios in parts.items()
+    ]
+    # Draws without spread are equal hosts.
+    equal = far(bl.generate.random(20, 1.0, deviation_bytes_per_s=0.0, seed=seed))
+    link = equal.link(*equal.hosts[:2]) or {}
+    bound_s = bl.makespan_bound_s(equal, equal.hosts[0], message)
+    seconds = {
+        "optimal": bl.simulate(equal, bl.plan(equal, equal.hosts[0], message, "optimal")).makespan_s,
+        "best": bl.simulate(equal, bl.plan(equal, equal.hosts[0], message)).makespan_s,
+        "least with equal segments": equal_hosts_s(20, message, *FAR, link["bandwidth_bytes_per_s"]),
+    }
+    return drawn + [
+        row(f"20 equal nodes, 5 ms, 1 ms: {name}", [taken_s / bound_s], "times the bound", None)
+        for name, taken_s in seconds.items()
     ]
 
 

@@ -1,5 +1,8 @@
 """How early any broadcast in equal segments can end, by linear programs: for `benches/optimum.py startup`.
 
+Among equal hosts there is a better bound by hand (`equal_hosts_s`): some segment leaves the root only after
+all others, and then it has to reach every host.
+
 One program holds for all plans whose segments have between `least` and `most` bytes. Every byte crosses every
 cut between the root and a host, so the bytes on the links make the ports busy for at least a fractional
 packing of trees, start-ups counted as in segments of `most` bytes. A port of a host is idle before the first
@@ -189,3 +192,34 @@ def equal_segments_s(platform: bl.Platform, message_bytes: int) -> float:
         heapq.heapreplace(ranges, bounded(fewest, middle))
         if middle < largest:
             heapq.heappush(ranges, bounded(middle + 1, largest))
+
+
+def equal_hosts_s(hosts: int, message_bytes: int, latency_s: float, startup_s: float, rate: float) -> float:
+    """No broadcast in k segments of ⌈message / k⌉ bytes each among hosts of one `rate`, bytes/s, is faster,
+    whatever k is. `startup_s` must not be 0: more segments than start-ups fit in the result are not tried."""
+
+    def of_segments_s(segments: int) -> float:
+        longest = -(-message_bytes // segments)
+        shortest = max(message_bytes - (segments - 1) * longest, 1)
+        before_s = (segments - 1) * startup_s + (message_bytes - longest) / rate
+        return before_s + one_segment_s(hosts, startup_s + shortest / rate, latency_s)
+
+    least_s = of_segments_s(1)
+    segments = 2
+    while segments * startup_s + message_bytes / rate < least_s and segments < message_bytes:
+        least_s = min(least_s, of_segments_s(segments))
+        segments += 1
+    return least_s
+
+
+def one_segment_s(hosts: int, send_s: float, latency_s: float) -> float:
+    """The least time for one segment to reach all hosts: every host that has it sends it all the time (Karp,
+    Sahay, Santos and Schauser, *Optimal broadcast and summation in the LogP model*, 1993)."""
+    free_s = [0.0]
+    reached_s = 0.0
+    for _ in range(hosts - 1):
+        begin_s = heapq.heappop(free_s)
+        reached_s = begin_s + send_s + latency_s
+        heapq.heappush(free_s, begin_s + send_s)
+        heapq.heappush(free_s, reached_s)
+    return reached_s

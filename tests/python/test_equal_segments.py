@@ -7,7 +7,7 @@ import math
 import pytest
 
 import broadleaf as bl
-from equal_segments import equal_segments_s, range_bound_s
+from equal_segments import equal_hosts_s, equal_segments_s, one_segment_s, range_bound_s
 
 
 def with_links(platform: bl.Platform, latency_s: float, startup_s: float) -> bl.Platform:
@@ -93,3 +93,34 @@ def test_no_simulated_plan_is_faster(latency_s: float, startup_s: float) -> None
             for planner in ("optimal", "optimal-trees", "grow", "binomial", "chain", "two-tree"):
                 plan = bl.plan(platform, root, message, planner, segment_bytes=size)
                 assert bl.simulate(platform, plan).makespan_s >= bound_s * (1 - 1e-9), planner
+
+
+def equal_hosts(hosts: int, latency_s: float, startup_s: float, rate: float) -> bl.Platform:
+    names = [f"n{at}" for at in range(hosts)]
+    link = {"latency_s": latency_s, "startup_s": startup_s, "bandwidth_bytes_per_s": rate}
+    links = [{"from": one, "to": other, **link} for one in names for other in names if one != other]
+    document = {"name": "equal", "port_model": "one-port", "nodes": [{"id": name} for name in names]}
+    return bl.Platform.from_dict({"format": "broadleaf-platform/1", **document, "links": links})
+
+
+@pytest.mark.parametrize(("hosts", "most"), [(2, 4), (3, 3), (4, 2)])
+def test_no_plan_of_equal_hosts_is_faster(hosts: int, most: int) -> None:
+    size, far = 12 << 20, (5e-3, 0.1, 1e8)
+    platform = equal_hosts(hosts, *far)
+    bound_s = equal_hosts_s(hosts, size, *far)
+    # Start-ups of 0.1 s beside 0.13 s of bytes: more segments than these are no faster.
+    least_s = min(quickest_s(platform, segments, size // segments) for segments in range(1, most + 1))
+    assert 0.8 * least_s < bound_s <= least_s * (1 + 1e-9)
+
+
+def test_one_segment_by_hand() -> None:
+    """Sends and latency of 1 s: the root sends at 0 to 3, its first receiver at 2 and 3, the second at 3."""
+    assert [one_segment_s(hosts, 1.0, 1.0) for hosts in (1, 2, 3, 4, 5, 6, 7, 8)] == [0, 2, 3, 4, 4, 5, 5, 5]
+
+
+def test_equal_hosts_have_a_higher_bound_by_hand_and_slower_plans() -> None:
+    size, far = 64 << 20, (5e-3, 1e-3, 1e8)
+    platform = equal_hosts(7, *far)
+    bound_s = equal_hosts_s(7, size, *far)
+    assert equal_segments_s(platform, size) <= bound_s * (1 + 1e-6)
+    assert bl.simulate(platform, bl.plan(platform, platform.hosts[0], size)).makespan_s >= bound_s

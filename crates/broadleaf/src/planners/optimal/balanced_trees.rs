@@ -3,7 +3,7 @@
 //! Where links are slower than ports, a port serves many transfers at once, each at its link's pace. The optimum only
 //! avoids overload, and fills some links completely beside idle ones; a full link cannot catch up after a delay. So W
 //! equal trees are grown one after the other, each vertex by the link that adds the least crowding, and then vertices
-//! change their parents while that reduces the crowding. Of several W the least crowded set is kept.
+//! change their parents while that reduces the crowding. W falls while that reduces it further.
 //!
 //! A resource that is busy for a part u of the time at the bound's rate counts u^p + [`WORK`] · u, which rises
 //! steeply near 1; a vertex counts [`DEPTH`] for each hop from the root.
@@ -37,12 +37,14 @@ pub(super) fn balanced_trees(
         if best.is_some() && budget.is_spent() {
             break;
         }
-        let mut trees = Trees::grow(&ways, count);
-        DESCENTS.into_iter().for_each(|power| trees.descend(power, budget));
+        let mut trees = Trees::grow(&ways, count, budget);
+        DESCENTS.into_iter().for_each(|doublings| trees.descend(doublings, budget));
         let crowding = trees.crowding();
-        if best.as_ref().is_none_or(|(least, _)| crowding < *least) {
-            best = Some((crowding, trees));
+        // Fewer trees are less even; the most are seldom worse.
+        if best.as_ref().is_some_and(|(least, _)| crowding >= *least) {
+            break;
         }
+        best = Some((crowding, trees));
     }
     let (_, trees) = best?;
     let busiest = trees.load.iter().copied().fold(0.0, f64::max);
@@ -101,7 +103,7 @@ struct Trees<'a> {
 
 impl<'a> Trees<'a> {
     /// `count` trees, one after the other.
-    fn grow(ways: &'a LinkUses, count: usize) -> Trees<'a> {
+    fn grow(ways: &'a LinkUses, count: usize, budget: &Budget) -> Trees<'a> {
         let hosts = ways.hosts.len();
         let mut trees = Trees {
             ways,
@@ -110,14 +112,17 @@ impl<'a> Trees<'a> {
             load: vec![0.0; ways.resources],
         };
         for tree in 0..count {
-            // Hosts reached, with their depths, in the order of ids so that ties go to the lower one.
-            let mut reached: BTreeMap<usize, usize> = BTreeMap::from([(0, 0)]);
-            while reached.len() < hosts {
+            budget.spend((hosts * hosts * hosts / 6 / WAYS_PER_UNIT) as u64);
+            // The depths of the hosts reached. Ties go to the lower ids.
+            let mut depth_of: Vec<Option<usize>> = vec![None; hosts];
+            depth_of[0] = Some(0);
+            for _ in 1..hosts {
                 let mut best: Option<(f64, usize, usize)> = None;
-                for (&from, &depth) in &reached {
-                    for to in (0..hosts).filter(|to| !reached.contains_key(to)) {
+                for from in 0..hosts {
+                    let Some(depth) = depth_of[from] else { continue };
+                    for to in (0..hosts).filter(|&to| depth_of[to].is_none()) {
                         let Some(uses) = ways.uses(from, to) else { continue };
-                        let added = trees.change(&[], uses, GROWING) + trees.deeper(depth + 1);
+                        let added = trees.added(uses, GROWING) + trees.deeper(depth + 1);
                         if best.is_none_or(|(least, ..)| added < least) {
                             best = Some((added, from, to));
                         }
@@ -127,14 +132,14 @@ impl<'a> Trees<'a> {
                 let Some((_, from, to)) = best else { break };
                 trees.parent[tree][to] = from;
                 trees.add(from, to, 1.0);
-                reached.insert(to, reached[&from] + 1);
+                depth_of[to] = depth_of[from].map(|depth| depth + 1);
             }
         }
         trees
     }
 
     /// Vertices change their parents while that lowers the crowding and the budget lasts.
-    fn descend(&mut self, power: i32, budget: &Budget) {
+    fn descend(&mut self, doublings: u32, budget: &Budget) {
         let hosts = self.ways.hosts.len();
         for _ in 0..PASSES {
             let mut moved = false;
@@ -143,31 +148,7 @@ impl<'a> Trees<'a> {
                     return;
                 }
                 for to in 1..hosts {
-                    let before = self.parent[tree][to];
-                    let depths = self.depths(tree);
-                    let moving = (1..hosts).filter(|&host| self.is_above(tree, to, host)).count();
-                    let mut best = (-LEAST_GAIN, before);
-                    for from in (0..hosts).filter(|&from| from != to && from != before) {
-                        let (Some(old), Some(new)) = (self.ways.uses(before, to), self.ways.uses(from, to))
-                        else {
-                            continue;
-                        };
-                        if self.is_above(tree, to, from) {
-                            continue;
-                        }
-                        let lower = depths[from] as f64 - depths[before] as f64;
-                        let deeper = DEPTH * self.share * lower * moving as f64;
-                        let change = self.change(old, new, power) + deeper;
-                        if change < best.0 {
-                            best = (change, from);
-                        }
-                    }
-                    if best.1 != before {
-                        self.add(before, to, -1.0);
-                        self.add(best.1, to, 1.0);
-                        self.parent[tree][to] = best.1;
-                        moved = true;
-                    }
+                    moved |= self.lift(tree, to, doublings);
                 }
             }
             if !moved {
@@ -176,18 +157,37 @@ impl<'a> Trees<'a> {
         }
     }
 
-    /// The change of the crowding when one tree replaces the uses `old` by `new`.
-    fn change(&self, old: &[(u32, f64)], new: &[(u32, f64)], power: i32) -> f64 {
-        let of = |uses: &[(u32, f64)], resource: u32| {
-            uses.iter().find(|&&(used, _)| used == resource).map_or(0.0, |&(_, time)| time)
+    /// Gives a host of a tree the parent with which the crowding is least; whether that is another one.
+    fn lift(&mut self, tree: usize, to: usize, doublings: u32) -> bool {
+        let before = self.parent[tree][to];
+        let Some(old) = self.ways.uses(before, to) else { return false };
+        let (depths, below) = (self.depths(tree), self.below(tree, to));
+        let moving = below.iter().filter(|&&is_below| is_below).count();
+        self.add(before, to, -1.0);
+        let added = |uses: &[(u32, f64)], from: usize| {
+            self.added(uses, doublings) + DEPTH * self.share * (depths[from] * moving) as f64
         };
-        let after = |resource: u32| {
-            let before = self.load[resource as usize];
-            let after = before + (of(new, resource) - of(old, resource)) * self.share;
-            crowd(after, power) - crowd(before, power)
+        let mut best = (added(old, before) - LEAST_GAIN, before);
+        for from in (0..self.ways.hosts.len()).filter(|&from| from != before && !below[from]) {
+            if let Some(uses) = self.ways.uses(from, to) {
+                let now = added(uses, from);
+                if now < best.0 {
+                    best = (now, from);
+                }
+            }
+        }
+        self.add(best.1, to, 1.0);
+        self.parent[tree][to] = best.1;
+        best.1 != before
+    }
+
+    /// What one more tree over these uses adds to the crowding.
+    fn added(&self, uses: &[(u32, f64)], doublings: u32) -> f64 {
+        let more = |&(resource, time): &(u32, f64)| {
+            let load = self.load[resource as usize];
+            crowd(load + time * self.share, doublings) - crowd(load, doublings)
         };
-        let given_up = old.iter().filter(|&&(resource, _)| new.iter().all(|&(other, _)| other != resource));
-        new.iter().chain(given_up).map(|&(resource, _)| after(resource)).sum()
+        uses.iter().map(more).sum()
     }
 
     fn deeper(&self, depth: usize) -> f64 {
@@ -200,13 +200,15 @@ impl<'a> Trees<'a> {
         }
     }
 
-    /// Whether `host` lies on the path from the root to `below`, its end included.
-    fn is_above(&self, tree: usize, host: usize, below: usize) -> bool {
-        let mut at = below;
-        while at != 0 && at != host {
-            at = self.parent[tree][at];
-        }
-        at == host
+    /// By host, whether the way from the root passes or ends at `host`.
+    fn below(&self, tree: usize, host: usize) -> Vec<bool> {
+        let is_below = |mut at: usize| {
+            while at != 0 && at != host {
+                at = self.parent[tree][at];
+            }
+            at == host
+        };
+        (0..self.ways.hosts.len()).map(is_below).collect()
     }
 
     /// Hops from the root.
@@ -236,8 +238,9 @@ impl<'a> Trees<'a> {
     }
 }
 
-fn crowd(load: f64, power: i32) -> f64 {
-    load.powi(power) + WORK * load
+/// The load to the power of 2^`doublings`, and its own weight.
+fn crowd(load: f64, doublings: u32) -> f64 {
+    (0..doublings).fold(load, |power, _| power * power) + WORK * load
 }
 
 /// Whether every tree has such a link, because some host is reached over no others. Examines every pair of hosts.
