@@ -12,7 +12,7 @@ use super::settings::balance::{
     COUNTS, DEPTH, DESCENTS, GROWING, LEAST_GAIN, LEAST_RATE, MOST_NODES, PASSES, ROUNDING, WAYS_PER_UNIT,
     WORK,
 };
-use crate::budget::Budget;
+use crate::budget::{Budget, UNITS_PER_S};
 use crate::model::{occupation, Resource};
 use crate::optimum::{Optimum, WeightedTree};
 use crate::planners::Instance;
@@ -20,7 +20,7 @@ use crate::platform::{Hop, NodeId, PortModel};
 use std::collections::{BTreeMap, HashMap};
 
 /// Equal trees whose rate is near the optimum's and whose loads are even; `None` where there are none, among many nodes,
-/// and through switches.
+/// through switches, and where the time is too short.
 pub(super) fn balanced_trees(
     instance: &Instance,
     optimum: &Optimum,
@@ -33,7 +33,10 @@ pub(super) fn balanced_trees(
     }
     let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
     let mut best: Option<(f64, Trees)> = None;
-    for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments) {
+    let is_in_time = |count: usize| {
+        !budget.is_too_short_for(count as f64 * ways.growing_units() as f64 / UNITS_PER_S as f64)
+    };
+    for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments && is_in_time(count)) {
         if best.is_some() && budget.is_spent() {
             break;
         }
@@ -87,6 +90,11 @@ impl LinkUses {
         LinkUses { hosts, resources: number.len(), uses }
     }
 
+    /// The work of growing a tree, units.
+    fn growing_units(&self) -> u64 {
+        (self.hosts.len().pow(3) / 6 / WAYS_PER_UNIT) as u64
+    }
+
     fn uses(&self, from: usize, to: usize) -> Option<&[(u32, f64)]> {
         self.uses[from * self.hosts.len() + to].as_deref()
     }
@@ -112,7 +120,7 @@ impl<'a> Trees<'a> {
             load: vec![0.0; ways.resources],
         };
         for tree in 0..count {
-            budget.spend((hosts * hosts * hosts / 6 / WAYS_PER_UNIT) as u64);
+            budget.spend(ways.growing_units());
             // The depths of the hosts reached. Ties go to the lower ids.
             let mut depth_of: Vec<Option<usize>> = vec![None; hosts];
             depth_of[0] = Some(0);
@@ -148,7 +156,7 @@ impl<'a> Trees<'a> {
                     return;
                 }
                 for to in 1..hosts {
-                    moved |= self.lift(tree, to, doublings);
+                    moved |= self.reparent(tree, to, doublings);
                 }
             }
             if !moved {
@@ -158,7 +166,7 @@ impl<'a> Trees<'a> {
     }
 
     /// Gives a host of a tree the parent with which the crowding is least; whether that is another one.
-    fn lift(&mut self, tree: usize, to: usize, doublings: u32) -> bool {
+    fn reparent(&mut self, tree: usize, to: usize, doublings: u32) -> bool {
         let before = self.parent[tree][to];
         let Some(old) = self.ways.uses(before, to) else { return false };
         let (depths, below) = (self.depths(tree), self.below(tree, to));

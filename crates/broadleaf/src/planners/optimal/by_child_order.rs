@@ -5,7 +5,8 @@
 //! periods take the latency at least, however short their transfers are. Without a timetable a node takes what
 //! comes, so short segments keep their rate over long links, though ports meet busy ones more often.
 //!
-//! Complexity: the optimum's. Guarantee: none, since transfers wait for busy ports.
+//! Complexity: the optimum's; under multi-port, O(n³) a tree besides. Guarantee: none, since transfers wait for busy
+//! ports.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
