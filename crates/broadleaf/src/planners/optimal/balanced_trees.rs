@@ -33,9 +33,9 @@ pub(super) fn balanced_trees(
     }
     let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
     let mut best: Option<(f64, Trees)> = None;
-    let is_in_time = |count: usize| {
-        !budget.is_too_short_for(count as f64 * ways.growing_units() as f64 / UNITS_PER_S as f64)
-    };
+    // As long again for what follows.
+    let least_s = |count: usize| 2.0 * count as f64 * ways.growing_units() as f64 / UNITS_PER_S as f64;
+    let is_in_time = |count: usize| !budget.is_too_short_for(least_s(count));
     for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments && is_in_time(count)) {
         if best.is_some() && budget.is_spent() {
             break;
