@@ -176,8 +176,8 @@ mod tests {
             .plan
     }
 
-    /// A message of 64 KiB goes in segments of 1 or 2 KiB, so several in flight fill the way and the turnaround, and no turn
-    /// waits. In the tournament's 16 KiB of 4 MiB, one in flight waits for the latency.
+    /// A message of 64 KiB goes in segments of 2 KiB, so several in flight fill the
+    /// way and the turnaround, and no turn waits. In the tournament's 16 KiB of 4 MiB, one in flight waits for the latency.
     #[test]
     fn turns_are_kept_where_messages_in_flight_fill_the_latency() {
         let platform = sixteen_hosts();

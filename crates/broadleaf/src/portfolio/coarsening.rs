@@ -24,10 +24,10 @@ impl Coarsening {
     /// For idle machines: without a start-up cost the best size is the smallest, hardly better than one twenty times
     /// as large, which is far less work for every host on the way.
     pub const IDLE: Coarsening = Coarsening { least_bytes: 1, most_bytes: u64::MAX, worth: 0.003 };
-    /// For machines that are busy with a program. Handling counts in the platform; headers on the wire do not, about 150
-    /// bytes each with TCP, IP, Ethernet and the MPI's own, a seventh of the smallest segment. Beyond the largest size, a
-    /// segment's handling is negligible beside its bytes.
-    pub const BUSY: Coarsening = Coarsening { least_bytes: 1 << 10, most_bytes: 32 << 10, worth: 0.03 };
+    /// For machines that are busy with a program: smaller segments are mostly headers on the wire, about 150 bytes
+    /// each with TCP, IP, Ethernet and the MPI's own; beyond the largest size, a segment's handling is negligible
+    /// beside its bytes.
+    pub const BUSY: Coarsening = Coarsening { least_bytes: 2 << 10, most_bytes: 32 << 10, worth: 0.03 };
 }
 
 /// The plan in the largest segments whose predicted extra cost is within the limit.

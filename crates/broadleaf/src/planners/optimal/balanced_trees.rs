@@ -3,7 +3,7 @@
 //! Where links are slower than ports, a port serves many transfers at once, each at its link's pace. The optimum only
 //! avoids overload, and fills some links completely beside idle ones; a full link cannot catch up after a delay. So W
 //! equal trees are grown one after the other, each vertex by the link that adds the least crowding, and then vertices
-//! change their parents while that reduces the crowding. W falls while that reduces it further.
+//! change their parents while that reduces the crowding. Of several W the least crowded set is kept.
 //!
 //! A resource that is busy for a part u of the time at the bound's rate counts u^p + [`WORK`] · u, which rises
 //! steeply near 1; a vertex counts [`DEPTH`] for each hop from the root.
@@ -12,7 +12,7 @@ use super::settings::balance::{
     COUNTS, DEPTH, DESCENTS, GROWING, LEAST_GAIN, LEAST_RATE, MOST_NODES, PASSES, ROUNDING, WAYS_PER_UNIT,
     WORK,
 };
-use crate::budget::{Budget, UNITS_PER_S};
+use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::optimum::{Optimum, WeightedTree};
 use crate::planners::Instance;
@@ -20,7 +20,7 @@ use crate::platform::{Hop, NodeId, PortModel};
 use std::collections::{BTreeMap, HashMap};
 
 /// Equal trees whose rate is near the optimum's and whose loads are even; `None` where there are none, among many nodes,
-/// through switches, and where the time is too short.
+/// and through switches.
 pub(super) fn balanced_trees(
     instance: &Instance,
     optimum: &Optimum,
@@ -33,21 +33,16 @@ pub(super) fn balanced_trees(
     }
     let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
     let mut best: Option<(f64, Trees)> = None;
-    // As long again for what follows.
-    let least_s = |count: usize| 2.0 * count as f64 * ways.growing_units() as f64 / UNITS_PER_S as f64;
-    let is_in_time = |count: usize| !budget.is_too_short_for(least_s(count));
-    for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments && is_in_time(count)) {
+    for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments) {
         if best.is_some() && budget.is_spent() {
             break;
         }
-        let mut trees = Trees::grow(&ways, count, budget);
-        DESCENTS.into_iter().for_each(|doublings| trees.descend(doublings, budget));
+        let mut trees = Trees::grow(&ways, count);
+        DESCENTS.into_iter().for_each(|power| trees.descend(power, budget));
         let crowding = trees.crowding();
-        // Fewer trees are less even; the most are seldom worse.
-        if best.as_ref().is_some_and(|(least, _)| crowding >= *least) {
-            break;
+        if best.as_ref().is_none_or(|(least, _)| crowding < *least) {
+            best = Some((crowding, trees));
         }
-        best = Some((crowding, trees));
     }
     let (_, trees) = best?;
     let busiest = trees.load.iter().copied().fold(0.0, f64::max);
@@ -90,11 +85,6 @@ impl LinkUses {
         LinkUses { hosts, resources: number.len(), uses }
     }
 
-    /// The work of growing a tree, units.
-    fn growing_units(&self) -> u64 {
-        (self.hosts.len().pow(3) / 6 / WAYS_PER_UNIT) as u64
-    }
-
     fn uses(&self, from: usize, to: usize) -> Option<&[(u32, f64)]> {
         self.uses[from * self.hosts.len() + to].as_deref()
     }
@@ -111,7 +101,7 @@ struct Trees<'a> {
 
 impl<'a> Trees<'a> {
     /// `count` trees, one after the other.
-    fn grow(ways: &'a LinkUses, count: usize, budget: &Budget) -> Trees<'a> {
+    fn grow(ways: &'a LinkUses, count: usize) -> Trees<'a> {
         let hosts = ways.hosts.len();
         let mut trees = Trees {
             ways,
@@ -120,17 +110,14 @@ impl<'a> Trees<'a> {
             load: vec![0.0; ways.resources],
         };
         for tree in 0..count {
-            budget.spend(ways.growing_units());
-            // The depths of the hosts reached. Ties go to the lower ids.
-            let mut depth_of: Vec<Option<usize>> = vec![None; hosts];
-            depth_of[0] = Some(0);
-            for _ in 1..hosts {
+            // Hosts reached, with their depths, in the order of ids so that ties go to the lower one.
+            let mut reached: BTreeMap<usize, usize> = BTreeMap::from([(0, 0)]);
+            while reached.len() < hosts {
                 let mut best: Option<(f64, usize, usize)> = None;
-                for from in 0..hosts {
-                    let Some(depth) = depth_of[from] else { continue };
-                    for to in (0..hosts).filter(|&to| depth_of[to].is_none()) {
+                for (&from, &depth) in &reached {
+                    for to in (0..hosts).filter(|to| !reached.contains_key(to)) {
                         let Some(uses) = ways.uses(from, to) else { continue };
-                        let added = trees.added(uses, GROWING) + trees.deeper(depth + 1);
+                        let added = trees.change(&[], uses, GROWING) + trees.deeper(depth + 1);
                         if best.is_none_or(|(least, ..)| added < least) {
                             best = Some((added, from, to));
                         }
@@ -140,14 +127,14 @@ impl<'a> Trees<'a> {
                 let Some((_, from, to)) = best else { break };
                 trees.parent[tree][to] = from;
                 trees.add(from, to, 1.0);
-                depth_of[to] = depth_of[from].map(|depth| depth + 1);
+                reached.insert(to, reached[&from] + 1);
             }
         }
         trees
     }
 
     /// Vertices change their parents while that lowers the crowding and the budget lasts.
-    fn descend(&mut self, doublings: u32, budget: &Budget) {
+    fn descend(&mut self, power: i32, budget: &Budget) {
         let hosts = self.ways.hosts.len();
         for _ in 0..PASSES {
             let mut moved = false;
@@ -156,7 +143,31 @@ impl<'a> Trees<'a> {
                     return;
                 }
                 for to in 1..hosts {
-                    moved |= self.reparent(tree, to, doublings);
+                    let before = self.parent[tree][to];
+                    let depths = self.depths(tree);
+                    let moving = (1..hosts).filter(|&host| self.is_above(tree, to, host)).count();
+                    let mut best = (-LEAST_GAIN, before);
+                    for from in (0..hosts).filter(|&from| from != to && from != before) {
+                        let (Some(old), Some(new)) = (self.ways.uses(before, to), self.ways.uses(from, to))
+                        else {
+                            continue;
+                        };
+                        if self.is_above(tree, to, from) {
+                            continue;
+                        }
+                        let lower = depths[from] as f64 - depths[before] as f64;
+                        let deeper = DEPTH * self.share * lower * moving as f64;
+                        let change = self.change(old, new, power) + deeper;
+                        if change < best.0 {
+                            best = (change, from);
+                        }
+                    }
+                    if best.1 != before {
+                        self.add(before, to, -1.0);
+                        self.add(best.1, to, 1.0);
+                        self.parent[tree][to] = best.1;
+                        moved = true;
+                    }
                 }
             }
             if !moved {
@@ -165,37 +176,18 @@ impl<'a> Trees<'a> {
         }
     }
 
-    /// Gives a host of a tree the parent with which the crowding is least; whether that is another one.
-    fn reparent(&mut self, tree: usize, to: usize, doublings: u32) -> bool {
-        let before = self.parent[tree][to];
-        let Some(old) = self.ways.uses(before, to) else { return false };
-        let (depths, below) = (self.depths(tree), self.below(tree, to));
-        let moving = below.iter().filter(|&&is_below| is_below).count();
-        self.add(before, to, -1.0);
-        let added = |uses: &[(u32, f64)], from: usize| {
-            self.added(uses, doublings) + DEPTH * self.share * (depths[from] * moving) as f64
+    /// The change of the crowding when one tree replaces the uses `old` by `new`.
+    fn change(&self, old: &[(u32, f64)], new: &[(u32, f64)], power: i32) -> f64 {
+        let of = |uses: &[(u32, f64)], resource: u32| {
+            uses.iter().find(|&&(used, _)| used == resource).map_or(0.0, |&(_, time)| time)
         };
-        let mut best = (added(old, before) - LEAST_GAIN, before);
-        for from in (0..self.ways.hosts.len()).filter(|&from| from != before && !below[from]) {
-            if let Some(uses) = self.ways.uses(from, to) {
-                let now = added(uses, from);
-                if now < best.0 {
-                    best = (now, from);
-                }
-            }
-        }
-        self.add(best.1, to, 1.0);
-        self.parent[tree][to] = best.1;
-        best.1 != before
-    }
-
-    /// What one more tree over these uses adds to the crowding.
-    fn added(&self, uses: &[(u32, f64)], doublings: u32) -> f64 {
-        let more = |&(resource, time): &(u32, f64)| {
-            let load = self.load[resource as usize];
-            crowd(load + time * self.share, doublings) - crowd(load, doublings)
+        let after = |resource: u32| {
+            let before = self.load[resource as usize];
+            let after = before + (of(new, resource) - of(old, resource)) * self.share;
+            crowd(after, power) - crowd(before, power)
         };
-        uses.iter().map(more).sum()
+        let given_up = old.iter().filter(|&&(resource, _)| new.iter().all(|&(other, _)| other != resource));
+        new.iter().chain(given_up).map(|&(resource, _)| after(resource)).sum()
     }
 
     fn deeper(&self, depth: usize) -> f64 {
@@ -208,15 +200,13 @@ impl<'a> Trees<'a> {
         }
     }
 
-    /// By host, whether the way from the root passes or ends at `host`.
-    fn below(&self, tree: usize, host: usize) -> Vec<bool> {
-        let is_below = |mut at: usize| {
-            while at != 0 && at != host {
-                at = self.parent[tree][at];
-            }
-            at == host
-        };
-        (0..self.ways.hosts.len()).map(is_below).collect()
+    /// Whether `host` lies on the path from the root to `below`, its end included.
+    fn is_above(&self, tree: usize, host: usize, below: usize) -> bool {
+        let mut at = below;
+        while at != 0 && at != host {
+            at = self.parent[tree][at];
+        }
+        at == host
     }
 
     /// Hops from the root.
@@ -246,9 +236,8 @@ impl<'a> Trees<'a> {
     }
 }
 
-/// The load to the power of 2^`doublings`, and its own weight.
-fn crowd(load: f64, doublings: u32) -> f64 {
-    (0..doublings).fold(load, |power, _| power * power) + WORK * load
+fn crowd(load: f64, power: i32) -> f64 {
+    load.powi(power) + WORK * load
 }
 
 /// Whether every tree has such a link, because some host is reached over no others. Examines every pair of hosts.

@@ -148,24 +148,23 @@ pub(super) mod balance {
     /// Links into a vertex that are examined in a unit of work.
     pub const WAYS_PER_UNIT: usize = 30;
     /// Nodes at most: growing takes n³ steps a tree. Chosen.
-    pub const MOST_NODES: usize = 128;
-    /// Numbers of trees tried, in this order. Chosen.
-    pub const COUNTS: [usize; 5] = [32, 24, 16, 12, 8];
-    /// Power of a load while trees grow, as doublings: 4. Chosen.
-    pub const GROWING: u32 = 2;
-    /// Powers of a load in the descents after that: 8 and 16. Chosen.
-    pub const DESCENTS: [u32; 2] = [3, 4];
+    pub const MOST_NODES: usize = 64;
+    /// Numbers of trees tried. Chosen.
+    pub const COUNTS: [usize; 5] = [8, 12, 16, 24, 32];
+    /// Power of a load while trees grow. Chosen.
+    pub const GROWING: i32 = 4;
+    /// Powers of a load in the descents after that. Chosen.
+    pub const DESCENTS: [i32; 2] = [8, 16];
     /// Passes of a descent at most. Chosen.
     pub const PASSES: usize = 30;
     /// The weight of a load beside its power. Chosen.
     pub const WORK: f64 = 0.02;
     /// The weight of a vertex's hop from the root. Chosen.
     pub const DEPTH: f64 = 0.2;
-    /// Trees below this part of the optimum's rate are dropped for the optimum's own. Chosen: without turns, those lose
-    /// more than a tenth of it by waiting.
-    pub const LEAST_RATE: f64 = 0.9;
-    /// The least gain for which a vertex moves, of crowdings of about 2 for each link. Chosen.
-    pub const LEAST_GAIN: f64 = 1e-4;
+    /// Trees below this part of the optimum's rate are dropped for the optimum's own. Chosen.
+    pub const LEAST_RATE: f64 = 0.97;
+    /// A gain below this is rounding.
+    pub const LEAST_GAIN: f64 = 1e-9;
     /// Relative differences of times below this are rounding.
     pub const ROUNDING: f64 = 1e-9;
 }
