@@ -195,8 +195,8 @@ def equal_segments_s(platform: bl.Platform, message_bytes: int) -> float:
 
 
 def equal_hosts_s(hosts: int, message_bytes: int, latency_s: float, startup_s: float, rate: float) -> float:
-    """No broadcast in k segments of ⌈message / k⌉ bytes each is faster, whatever k is, among one-port hosts of
-    one `rate`, bytes/s. `startup_s` must not be 0: more segments than start-ups fit in the result are not
+    """No broadcast in k segments of ⌈message / k⌉ bytes each is faster, whatever k is, among one-port hosts
+    of one `rate`, bytes/s. `startup_s` must not be 0: more segments than start-ups fit in the result are not
     tried."""
 
     def of_segments_s(segments: int) -> float:
