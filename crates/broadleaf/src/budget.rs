@@ -172,6 +172,15 @@ impl Budget {
         longer
     }
 
+    /// The same, where a step that cannot be stopped must end by the budget's own end: other steps follow it.
+    pub fn punctual(&self) -> Budget {
+        let guard = self.guard.clone().map(|guard| {
+            let late = Duration::from_secs_f64(LATE_S);
+            Guard { limit: guard.deadline.checked_sub(late).unwrap_or(guard.deadline), ..guard }
+        });
+        Budget { guard, ..self.clone() }
+    }
+
     /// The `count`-th part of the whole, from now on, but no more than is left: for one of several searches that share
     /// the work.
     pub fn divided(&self, count: u32) -> Budget {
@@ -269,6 +278,9 @@ mod tests {
         let hour = Budget::within(Duration::from_secs(3600));
         assert_eq!(hour.asked(), Some(3600 * UNITS_PER_S));
         assert!(hour.has_time_for(3599.0) && !hour.has_time_for(3600.1) && !none.has_time_for(1e-9));
+        let punctual = hour.punctual();
+        assert!(!hour.is_too_short_for(3600.02) && punctual.is_too_short_for(3600.02));
+        assert!(!punctual.is_too_short_for(3599.0) && !none.punctual().has_time_for(1e-9));
         let part = hour.divided(u32::MAX);
         assert!(
             !part.is_too_short_for(3599.0) && part.is_too_short_for(3601.0),

@@ -47,9 +47,11 @@ pub(super) fn plan(
     };
     let (first, quick) = (of_pace(&[Pace::First]), of_pace(&[Pace::Quick]));
     let (early, slow) = (of_pace(&[Pace::Early]), of_pace(&[Pace::Slow, Pace::ByName]));
+    // The loads of all plans and the bound follow.
+    let punctual = budget.punctual();
     let mut contest = Contest {
         task: Task { instance, segment, effort },
-        budget: if effort == Effort::Thorough { budget.without_last(SLOW_PART) } else { budget.clone() },
+        budget: if effort == Effort::Thorough { punctual.without_last(SLOW_PART) } else { punctual.clone() },
         entrants: Vec::new(),
         passed_over: Vec::new(),
         bound_s: None,
@@ -71,12 +73,13 @@ pub(super) fn plan(
         contest.enter(&[first, quick].concat())?;
         contest.settle()?;
     }
-    contest.budget = budget.clone();
+    contest.budget = punctual;
     if effort == Effort::Quick {
         contest.pass_over(&slow, TOO_SLOW);
     } else {
         contest.enter_if_worthwhile(&slow)?;
     }
+    contest.budget = budget.clone();
     contest.enter_in_any_case()?;
     contest.confirm()?;
     contest.outcome()
