@@ -280,7 +280,7 @@ mod tests {
         assert!(hour.has_time_for(3599.0) && !hour.has_time_for(3600.1) && !none.has_time_for(1e-9));
         let punctual = hour.punctual();
         assert!(!hour.is_too_short_for(3600.02) && punctual.is_too_short_for(3600.02));
-        assert!(!punctual.is_too_short_for(3599.0) && !none.punctual().has_time_for(1e-9));
+        assert!(!punctual.is_too_short_for(3599.0) && punctual.has_time_for(3599.0));
         let part = hour.divided(u32::MAX);
         assert!(
             !part.is_too_short_for(3599.0) && part.is_too_short_for(3601.0),
