@@ -172,7 +172,7 @@ impl Budget {
         longer
     }
 
-    /// The same, where a step that cannot be stopped must end by the budget's own end: other steps follow it.
+    /// The same without [`LATE_S`]: a step that cannot be stopped must end by the budget's own end, since others follow it.
     pub fn punctual(&self) -> Budget {
         let guard = self.guard.clone().map(|guard| {
             let late = Duration::from_secs_f64(LATE_S);

@@ -47,7 +47,7 @@ pub(super) fn plan(
     };
     let (first, quick) = (of_pace(&[Pace::First]), of_pace(&[Pace::Quick]));
     let (early, slow) = (of_pace(&[Pace::Early]), of_pace(&[Pace::Slow, Pace::ByName]));
-    // The loads of all plans and the bound follow.
+    // Planners leave time for the loads of all plans and for the bound.
     let punctual = budget.punctual();
     let mut contest = Contest {
         task: Task { instance, segment, effort },
