@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,6 +93,12 @@ def test_two_runs_agree_and_find_the_shaped_rates(mpi: str, tmp_path: Path) -> N
         assert busy[-1] or payload == pytest.approx((768 << 10) / rate, rel=0.15)
 
 
+def sent_by_class(network: Any, bed: Any) -> str:
+    """Bytes that the first host has sent to each other one, and past its shapers."""
+    counters = ("ip", "netns", "exec", bed.namespace("a"), "tc", "-s", "class", "show", "dev", "e0")
+    return str(network.tool(*counters))
+
+
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_links_slower_than_the_card_are_multi_port(mpi: str, tmp_path: Path) -> None:
     """Four hosts whose cards carry three times what each connection carries."""
@@ -119,15 +126,19 @@ def test_links_slower_than_the_card_are_multi_port(mpi: str, tmp_path: Path) -> 
             assert events[-1]["event"] == "platform", events[-1]
             document = events[-1]["document"]
             said = [event["message"] for event in events if "message" in event]
+            is_busy = any(BUSY in message for message in said)
             measured = bl.Platform.from_dict(document)
-            links_s = [measured.transfer_s(*pair, 1 << 20) for pair in itertools.permutations(names, 2)]
-            assert document["port_model"] == "multi-port", (said, min(links_s), max(links_s))
-            # On a busy machine, which the probe names, the measured links are too slow, and so are the ports.
-            tolerance = 0.4 if any(BUSY in event.get("message", "") for event in events) else 0.15
+            if document["port_model"] != "multi-port":
+                # The probe asks for another measurement on a busy machine; otherwise it is wrong.
+                assert is_busy, (said, measured.link("a", "b"), sent_by_class(network, bed))
+                continue
+            # On a busy machine the measured links are too slow, and so are the ports.
+            tolerance = 0.4 if is_busy else 0.15
             rates = [node[f"{way}_bytes_per_s"] for node in document["nodes"] for way in ("out", "in")]
             wanted = [pytest.approx(CARD_BYTES_PER_S, rel=tolerance)] * 8
             if rates == wanted:
                 break
+    assert document["port_model"] == "multi-port", (said, measured.link("a", "b"))
     # A busy moment that the probe did not see may distort a run, but not all of them.
     assert rates == wanted
 
