@@ -12,10 +12,11 @@ class Predicted:
     """A planner's prediction for its plan; fields are None where there is none, as in a plan written by
     hand.
 
-    `makespan_s` is the time at which the last host has the message, `handled_s` the same with the hosts' time
-    to handle each message, `makespan_interval_s` (low, high) its interval from rehearsed broadcasts,
-    `throughput_bytes_per_s` the steady state. No plan for this message is faster than `bound_s`, and none has
-    a higher steady state than `bound_bytes_per_s`."""
+    `makespan_s` is the time at which the last host has the message. Plans are compared by `handled_s`, the
+    same with the hosts' time to handle each message; of a reduce-scatter under multi-port, it is the time of
+    its trees turned round. `makespan_interval_s` (low, high) is the makespan's interval from rehearsed
+    broadcasts, `throughput_bytes_per_s` the steady state. No plan for this message is faster than `bound_s`,
+    and none has a higher steady state than `bound_bytes_per_s`."""
 
     makespan_s: float | None
     handled_s: float | None

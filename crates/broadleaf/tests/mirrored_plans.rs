@@ -195,6 +195,56 @@ fn combining_takes_its_time() {
     assert!(refused.contains("combine_bytes_per_s") && !refused.contains('\n'), "{refused}");
 }
 
+/// Three clusters of four hosts at switches of 100 MB/s: a reduce-scatter and the all-gather of the same trees.
+#[test]
+fn where_ports_are_shared_a_reduce_scatter_is_compared_by_its_mirror() {
+    let names = |cluster: usize| (0..4).map(|at| format!("c{cluster}-{at}")).collect::<Vec<String>>();
+    let link = |latency_s: f64| json!({"latency_s": latency_s, "bandwidth_bytes_per_s": 1e8});
+    let document = |port_model: &str| {
+        let nodes = (0..3).flat_map(|cluster| {
+            let node = move |id: String| {
+                json!({"id": id, "cluster": format!("C{cluster}"),
+                "out_bytes_per_s": 1e8, "in_bytes_per_s": 1e8})
+            };
+            names(cluster).into_iter().map(node)
+        });
+        let meshes = (0..3).map(|cluster| json!({"nodes": names(cluster), "link": link(1e-6)}));
+        let bridges = [(0, 1), (0, 2), (1, 2)].map(|(from, to)| {
+            json!({"from_cluster": format!("C{from}"), "to_cluster": format!("C{to}"), "both_ways": true,
+                "link": link(5e-6)})
+        });
+        let mut document = json!({"format": "broadleaf-platform/1", "name": "three", "port_model": port_model,
+            "nodes": nodes.collect::<Vec<_>>(), "meshes": meshes.collect::<Vec<_>>(), "bridges": bridges});
+        if port_model != "multi-port" {
+            let nodes = document["nodes"].as_array_mut().unwrap().iter_mut();
+            nodes.for_each(|node| node.as_object_mut().unwrap().retain(|key, _| !key.ends_with("_per_s")));
+        }
+        Platform::from_json(&document.to_string()).unwrap()
+    };
+    for (port_model, is_turned) in [("multi-port", true), ("one-port", false)] {
+        let platform = document(port_model);
+        let handling = platform.with_handling().unwrap();
+        let instance = Instance::new(&platform, NodeId(0), 3000).unwrap().timed_on(&handling);
+        let instance = Instance { collective: Collective::ReduceScatter, ..instance };
+        let made = make(&instance, "site-blocks", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED);
+        let plan = made.unwrap().plan;
+        let simulated_s = |platform: &Platform, plan: Plan| {
+            makespan(platform, plan.bind(platform).unwrap(), &Budget::UNLIMITED).unwrap()
+        };
+        let turned_s = simulated_s(handling.reversed(), plan.mirrored(handling.reversed()));
+        let own_s = simulated_s(&handling, plan.clone());
+        assert!(turned_s < 0.99 * own_s, "{port_model}: {turned_s} {own_s}");
+        assert_eq!(plan.predicted.handled_s, Some(if is_turned { turned_s } else { own_s }), "{port_model}");
+        let on_handled = Instance { platform: &handling, timed_on: None, ..instance };
+        let made =
+            make(&on_handled, "site-blocks", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED);
+        let of_run = made.unwrap().plan.predicted;
+        assert_eq!((of_run.makespan_s, of_run.handled_s), (Some(own_s), is_turned.then_some(turned_s)));
+        // What is printed as its makespan is what `simulate` says.
+        assert_eq!(plan.predicted.makespan_s, Some(simulated_s(&platform, plan.clone())));
+    }
+}
+
 /// A timetable, and a plan that combines segments, are made anew for other segments: for the same collective and blocks.
 #[test]
 fn larger_segments_keep_the_collective() {

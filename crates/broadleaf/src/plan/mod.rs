@@ -174,7 +174,8 @@ pub struct Interval {
 pub struct Predicted {
     /// Simulated or modelled time until the last host has the message, seconds.
     pub makespan_s: Option<f64>,
-    /// The makespan with the hosts' time to handle each message; absent where no link is given by its rate.
+    /// The makespan with the hosts' time to handle each message, by which plans are compared; under multi-port, that of a
+    /// reduce-scatter is its mirror's. Absent where that is `makespan_s`.
     pub handled_s: Option<f64>,
     /// The range of the makespan from rehearsed broadcasts; absent where none were.
     pub interval: Option<Interval>,

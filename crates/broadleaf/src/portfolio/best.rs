@@ -11,6 +11,7 @@ use super::settings::{
     BOUND_PART, ENTRANTS_TOGETHER, MOST_CONFIRMED, MOST_LOOKS, MOST_NODES_ONE_BY_ONE, SLOW_PART,
     WORTH_SEARCHING,
 };
+use super::timing::Timing;
 use crate::budget::Budget;
 use crate::optimum::collective_bound_s;
 use crate::parallel;
@@ -204,7 +205,7 @@ impl Contest<'_> {
         }
         let whole = self.budget.done().saturating_add(self.budget.left());
         let part = || self.budget.at_least(whole / u64::from(BOUND_PART));
-        let timing = self.task.instance.timing();
+        let timing = Timing::of(self.task.instance);
         let mut confirmed = Vec::new();
         while let Some(fastest) = self.fastest().filter(|fastest| !confirmed.contains(&fastest.at)) {
             if confirmed.len() == MOST_CONFIRMED || self.task.is_settled(fastest) {
@@ -217,7 +218,7 @@ impl Contest<'_> {
             };
             let (look, makespan_s) = match simulated {
                 Some(tuned) => (Look::Simulated, tuned.makespan_s),
-                None => (fastest.look, fastest.tuned.on(timing, false, &part())?),
+                None => (fastest.look, fastest.tuned.estimated_again(timing, &part())?),
             };
             confirmed.push(at);
             let entrant = self.entrants.iter_mut().find(|entrant| entrant.at == at).expect("it takes part");

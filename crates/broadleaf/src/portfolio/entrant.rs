@@ -2,8 +2,10 @@
 
 use super::outcome::unsupported;
 use super::request::{Effort, SegmentChoice};
-use super::segment_search::{routed, search, sketch, Tuned};
+use super::segment_search::{routed, search, sketch};
 use super::settings::{FINISHING_GAIN, FULL_TRANSFERS, SHORT_SEGMENTS, SIMULATION_GAIN, TUNING_GAIN};
+use super::timing::Timing;
+use super::tuned::Tuned;
 use super::unwaiting::steady_s;
 use crate::budget::Budget;
 use crate::plan::{Plan, PlanError};
@@ -109,18 +111,18 @@ impl Task<'_> {
         to_beat_s: f64,
         budget: &Budget,
     ) -> Result<Option<(Look, Tuned)>, PlanError> {
-        let platform = self.instance.timing();
+        let timing = Timing::of(self.instance);
         if !planner.card().profile.is_quick(self.instance) {
             return Ok(Some((Look::Tuned, self.tune(planner, budget)?)));
         }
         let Some(least_bytes) = self.searched_from(planner) else {
             let plan = routed(planner, &self.sized()?, budget)?;
-            if steady_s(platform, &plan)? >= to_beat_s {
+            if steady_s(timing.platform(), &plan)? >= to_beat_s {
                 return Ok(None);
             }
             return Ok(Some(match self.effort {
-                Effort::Quick => (Look::Rough, Tuned::rough(platform, plan, budget)?),
-                Effort::Thorough => (Look::Tuned, Tuned::estimated(platform, plan, budget)?),
+                Effort::Quick => (Look::Rough, Tuned::rough(timing, plan, budget)?),
+                Effort::Thorough => (Look::Tuned, Tuned::estimated(timing, plan, budget)?),
             }));
         };
         let sketched = sketch(self.instance, planner, least_bytes, self.effort, to_beat_s, budget)?;
@@ -134,7 +136,7 @@ impl Task<'_> {
             return Ok(Some((Look::Sketched, sketched.tuned)));
         }
         // Comparisons also show the numbers of planners that are not examined again.
-        Ok(Some((Look::Rough, Tuned::estimated(platform, sketched.tuned.plan, budget)?)))
+        Ok(Some((Look::Rough, Tuned::estimated(timing, sketched.tuned.plan, budget)?)))
     }
 
     /// The plan that the planner alone would make.
@@ -143,7 +145,7 @@ impl Task<'_> {
             Some(least_bytes) => search(self.instance, planner, least_bytes, Effort::Thorough, budget)?,
             None => {
                 let plan = routed(planner, &self.sized()?, budget)?;
-                Tuned::estimated(self.instance.timing(), plan, budget)?
+                Tuned::estimated(Timing::of(self.instance), plan, budget)?
             }
         };
         let finished = finish_with(planner, self.instance, &tuned.plan);
@@ -153,7 +155,7 @@ impl Task<'_> {
             return Ok(tuned);
         }
         let finished = Tuned { plan: finished, makespan_s: tuned.makespan_s };
-        Ok(finished.simulated(self.instance.timing(), budget)?.unwrap_or(tuned))
+        Ok(finished.simulated(Timing::of(self.instance), budget)?.unwrap_or(tuned))
     }
 
     pub fn is_settled(&self, entrant: &Entrant) -> bool {
@@ -188,24 +190,24 @@ impl Task<'_> {
         others: &[Entrant],
         budget: &Budget,
     ) -> Result<(Look, Tuned), PlanError> {
-        let platform = self.instance.timing();
+        let timing = Timing::of(self.instance);
         let plan = || entrant.tuned.plan.clone();
         if let Some(known) = self.known_from_twin(entrant, others, budget)? {
             return Ok(known);
         }
         match entrant.look {
-            Look::Sketched => Ok((Look::Rough, Tuned::rough(platform, plan(), budget)?)),
+            Look::Sketched => Ok((Look::Rough, Tuned::rough(timing, plan(), budget)?)),
             // Two short simulations and a whole one take as long as the latter alone.
             Look::Sized if self.effort == Effort::Thorough && !self.is_long(entrant) => {
-                match entrant.tuned.simulated(platform, budget)? {
+                match entrant.tuned.simulated(timing, budget)? {
                     Some(tuned) => Ok((Look::Simulated, tuned)),
                     None => Ok((Look::Tuned, entrant.tuned.clone())),
                 }
             }
-            Look::Sized => Ok((Look::Tuned, Tuned::estimated(platform, plan(), budget)?)),
+            Look::Sized => Ok((Look::Tuned, Tuned::estimated(timing, plan(), budget)?)),
             Look::Rough => Ok((Look::Tuned, self.tune(PLANNERS[entrant.at], budget)?)),
             Look::Tuned | Look::Simulated => {
-                let simulated = entrant.tuned.simulated(platform, budget)?;
+                let simulated = entrant.tuned.simulated(timing, budget)?;
                 Ok(simulated.map_or((entrant.look, entrant.tuned.clone()), |tuned| (Look::Simulated, tuned)))
             }
         }

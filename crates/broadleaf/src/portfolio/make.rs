@@ -3,8 +3,10 @@
 use super::best;
 use super::outcome::{finish, unsupported, Outcome};
 use super::request::{Effort, SegmentChoice};
-use super::segment_search::{routed, search, Tuned};
+use super::segment_search::{routed, search};
 use super::settings::{BOUND_PART, FULL_TRANSFERS};
+use super::timing::Timing;
+use super::tuned::Tuned;
 use crate::budget::Budget;
 use crate::plan::{throughput, PlanError};
 use crate::planners::{find, finish_with, supports, Instance, Planner, BEST};
@@ -52,7 +54,7 @@ fn alone(
         Some(least_bytes) if profile.is_segmentable() => {
             search(instance, planner, least_bytes, effort, budget)?
         }
-        _ => Tuned::estimated(instance.timing(), routed(planner, &sized, budget)?, budget)?,
+        _ => Tuned::estimated(Timing::of(instance), routed(planner, &sized, budget)?, budget)?,
     };
     if effort == Effort::Thorough && !budget.is_late() {
         if let Some(finished) = finish_with(planner, instance, &tuned.plan) {
@@ -62,7 +64,7 @@ fn alone(
     let transfers = tuned.plan.segment_count().saturating_mul(instance.platform.node_count() as u64);
     let mut is_simulated = false;
     if effort == Effort::Thorough && transfers <= FULL_TRANSFERS {
-        if let Some(simulated) = tuned.simulated(instance.timing(), budget)? {
+        if let Some(simulated) = tuned.simulated(Timing::of(instance), budget)? {
             (tuned, is_simulated) = (simulated, true);
         }
     }

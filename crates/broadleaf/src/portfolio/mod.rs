@@ -10,6 +10,8 @@ mod request;
 mod segment_counts;
 mod segment_search;
 mod settings;
+mod timing;
+mod tuned;
 mod unwaiting;
 
 pub(crate) use settings::MOST_SEGMENTS;

@@ -1,6 +1,7 @@
 //! The outcome of planning: plans with their predictions, and the planners that were not tried.
 
-use super::segment_search::Tuned;
+use super::timing::Timing;
+use super::tuned::Tuned;
 use crate::budget::Budget;
 use crate::optimum::collective_bound_s;
 use crate::plan::{Collective, Interval, Plan, PlanError, Predicted, Rehearsed};
@@ -15,8 +16,8 @@ pub struct Tried {
     pub segment_bytes: u64,
     /// Predicted: simulated in full where [`Tried::is_simulated`], else extended from short simulations.
     pub makespan_s: f64,
-    /// The makespan with the hosts' time to handle each message, by which plans are compared; `None` where the instance is
-    /// timed on its own platform.
+    /// The makespan by which plans are compared, with the hosts' time to handle each message; `None` where it is
+    /// [`Tried::makespan_s`].
     pub handled_s: Option<f64>,
     /// Its interval from rehearsed broadcasts ([`Rehearsed`]); absent where none were, and for other collectives.
     pub interval: Option<Interval>,
@@ -75,10 +76,10 @@ pub(super) fn finish(
     budget: &Budget,
 ) -> Result<(Plan, Tried), PlanError> {
     let mut plan = tuned.plan.clone();
-    let is_timed_apart = instance.timed_on.is_some();
+    let is_timed_apart = Timing::is_apart(instance);
     let handled_s = is_timed_apart.then_some(tuned.makespan_s);
     let makespan_s = match is_timed_apart {
-        true => tuned.on(instance.platform, is_simulated, budget)?,
+        true => tuned.on(Timing::of_run(instance), is_simulated, budget)?,
         false => tuned.makespan_s,
     };
     let finite = throughput_bytes_per_s.is_finite().then_some(throughput_bytes_per_s);

@@ -12,72 +12,19 @@ use super::settings::{
     OTHER_TREES, REFINED_MINIMA, ROUGH_SEGMENTS, SKETCH_FACTOR, SKETCH_SEGMENTS, WORTH_LEAVING,
     WORTH_REFINING,
 };
-use super::unwaiting::{steady_s, unsimulated_s, unwaiting_s};
+use super::timing::Timing;
+use super::tuned::Tuned;
+use super::unwaiting::{steady_s, unwaiting_s};
 use crate::budget::Budget;
 use crate::plan::{Direction, Plan, PlanError};
 use crate::planners::{plan_with, Instance, Planner, LARGE_NODES};
-use crate::platform::{Platform, PortModel};
-use crate::simulate::{estimate_from, estimate_within, makespan};
+use crate::platform::PortModel;
+use crate::simulate::estimate_from;
 
 /// A sketch, and whether its segment size is the one that the planner's model chose, so that no search follows.
 pub(super) struct Sketch {
     pub tuned: Tuned,
     pub is_sized: bool,
-}
-
-/// A plan and its predicted makespan, seconds.
-#[derive(Clone, Debug)]
-pub(super) struct Tuned {
-    pub plan: Plan,
-    pub makespan_s: f64,
-}
-
-impl Tuned {
-    /// The plan with its makespan from two simulations that reach the steady state; without a budget for them, from
-    /// the way of one segment and the steady rate.
-    pub fn estimated(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Tuned, PlanError> {
-        let estimated = estimate_within(platform, &plan, budget);
-        Tuned::in_any_case(platform, plan, estimated)
-    }
-
-    /// The same from shorter simulations.
-    pub fn rough(platform: &Platform, plan: Plan, budget: &Budget) -> Result<Tuned, PlanError> {
-        let estimated = estimate_from(platform, &plan, ROUGH_SEGMENTS, budget);
-        Tuned::in_any_case(platform, plan, estimated)
-    }
-
-    fn in_any_case(
-        platform: &Platform,
-        plan: Plan,
-        estimated: Result<f64, PlanError>,
-    ) -> Result<Tuned, PlanError> {
-        let makespan_s = match estimated {
-            Err(PlanError::OutOfTime) => unsimulated_s(platform, &plan)?,
-            estimated => estimated?,
-        };
-        Ok(Tuned { plan, makespan_s })
-    }
-
-    /// The makespan on a platform, such as that without its hosts' time to handle messages, seconds: simulated from end to end
-    /// or estimated; where the budget leaves nothing for it, the plan's own, which is nearer than a time without any waiting.
-    pub fn on(&self, platform: &Platform, is_simulated: bool, budget: &Budget) -> Result<f64, PlanError> {
-        let simulated = if is_simulated { self.simulated(platform, budget)? } else { None };
-        if let Some(simulated) = simulated {
-            return Ok(simulated.makespan_s);
-        }
-        match estimate_within(platform, &self.plan, budget) {
-            Err(PlanError::OutOfTime) => Ok(self.makespan_s),
-            estimated => estimated,
-        }
-    }
-
-    /// With its makespan simulated from end to end, if the budget permits.
-    pub fn simulated(&self, platform: &Platform, budget: &Budget) -> Result<Option<Tuned>, PlanError> {
-        match makespan(platform, self.plan.clone(), budget) {
-            Err(PlanError::OutOfTime) => Ok(None),
-            makespan_s => Ok(Some(Tuned { plan: self.plan.clone(), makespan_s: makespan_s? })),
-        }
-    }
 }
 
 /// Searches the segment size of a segmentable planner, from `least_bytes` on.
@@ -93,14 +40,14 @@ pub(super) fn search(
     let counts = SegmentCounts::new(instance, planner, least_bytes);
     if let Some(count) = counts.known(budget) {
         let sized = instance.segmented(counts.segment_bytes(count));
-        return Tuned::estimated(instance.timing(), routed(planner, &sized, budget)?, budget);
+        return Tuned::estimated(Timing::of(instance), routed(planner, &sized, budget)?, budget);
     }
     match effort {
         Effort::Thorough => thorough(instance, planner, counts, budget),
         Effort::Quick => {
             let sketched = sketch(instance, planner, least_bytes, effort, f64::INFINITY, budget)?;
             let sketched = sketched.expect("there is nothing to beat");
-            Tuned::rough(instance.timing(), sketched.tuned.plan, budget)
+            Tuned::rough(Timing::of(instance), sketched.tuned.plan, budget)
         }
     }
 }
@@ -160,9 +107,9 @@ impl Search<'_> {
         let makespan_s = if least_s > best_s {
             least_s
         } else if best_s.is_finite() {
-            estimate_within(self.instance.timing(), &plan, self.budget)?
+            Timing::of(self.instance).estimate(&plan, self.budget)?
         } else {
-            Tuned::estimated(self.instance.timing(), plan.clone(), self.budget)?.makespan_s
+            Tuned::estimated(Timing::of(self.instance), plan.clone(), self.budget)?.makespan_s
         };
         self.seen.insert(at, (count, makespan_s));
         if makespan_s < best_s {
@@ -315,7 +262,7 @@ pub(super) fn sketch(
     to_beat_s: f64,
     budget: &Budget,
 ) -> Result<Option<Sketch>, PlanError> {
-    let platform = instance.timing();
+    let (platform, timing) = (instance.timing(), Timing::of(instance));
     let is_large = platform.node_count() > LARGE_NODES;
     let segments = SegmentCounts::new(instance, planner, least_bytes);
     let known = segments.known(budget);
@@ -345,11 +292,11 @@ pub(super) fn sketch(
             continue;
         }
         let makespan_s = match is_simulated {
-            true => match estimate_from(platform, &plan, SKETCH_SEGMENTS, budget) {
+            true => match timing.estimate_from(&plan, SKETCH_SEGMENTS, budget) {
                 Err(PlanError::OutOfTime) if best.is_some() => break,
                 estimated => Tuned::in_any_case(platform, plan.clone(), estimated)?.makespan_s,
             },
-            false => unwaiting_s(platform, &plan, budget)?,
+            false => unwaiting_s(timing, &plan, budget)?,
         };
         if best.as_ref().is_none_or(|best| makespan_s < best.makespan_s) {
             best = Some(Tuned { plan, makespan_s });
@@ -368,7 +315,7 @@ pub(super) fn sketch(
 mod tests {
     use super::*;
     use crate::planners::PLANNERS;
-    use crate::platform::NodeId;
+    use crate::platform::{NodeId, Platform};
     use std::time::Duration;
 
     /// The runtime's first plan has a tenth of a second; its sizes must not be tried from the ends inwards.

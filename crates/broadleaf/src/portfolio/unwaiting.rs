@@ -2,18 +2,18 @@
 //!
 //! A sketch needs no more; and where the time is up before a simulation, a plan has this estimate.
 
+use super::timing::Timing;
 use crate::budget::Budget;
 use crate::plan::{throughput, Collective, Plan, PlanError, Segments, Tree};
 use crate::platform::Platform;
-use crate::simulate::estimate_within;
 
 /// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds. Only a time limit cuts
 /// its simulation short.
-pub(super) fn unwaiting_s(platform: &Platform, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
+pub(super) fn unwaiting_s(timing: Timing, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
     let budget = if budget.is_timed() { budget } else { &Budget::UNLIMITED };
-    match estimate_within(platform, &first_segment(plan), budget) {
-        Err(PlanError::OutOfTime) => unsimulated_s(platform, plan),
-        first_s => Ok(first_s? + steady_s(platform, plan)?),
+    match timing.estimate(&first_segment(plan), budget) {
+        Err(PlanError::OutOfTime) => unsimulated_s(timing.platform(), plan),
+        first_s => Ok(first_s? + steady_s(timing.platform(), plan)?),
     }
 }
 
