@@ -100,3 +100,13 @@ def test_where_the_handling_comes_from_stands_beside_the_prediction(
     assert line in shown.out
     tried = command(*ask, "--json").document["tried"]
     assert tried == sorted(tried, key=lambda row: row["handled_s"])
+
+
+@pytest.mark.parametrize(("port_model", "is_turned"), [("multi-port", True), ("one-port", False)])
+def test_a_reduce_scatter_compared_by_its_mirror_is_shown_as_such(
+    command: Command, two_sites: dict[str, Any], port_model: str, is_turned: bool
+) -> None:
+    write("net.json", {**two_sites, "port_model": port_model})
+    ask = ("plan", "net.json", "--root", "a0", "--size", "1KiB", "--collective", "reduce-scatter")
+    shown = " ".join(command(*ask).out.split())
+    assert ("the time of the trees turned round" in shown) == is_turned

@@ -49,8 +49,8 @@ impl Tried {
         self.core.makespan_s
     }
 
-    /// The makespan with the hosts' time to handle each message, by which plans are compared, seconds; None where no link is
-    /// given by its rate.
+    /// The makespan with the hosts' time to handle each message, by which plans are compared, seconds; under multi-port, that
+    /// of a reduce-scatter is of its trees turned round. None where it is `makespan_s`.
     ///
     /// Type: `float | None`
     #[getter]

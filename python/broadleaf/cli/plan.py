@@ -119,7 +119,7 @@ def command(
     else:
         print_comparison(comparison)
         if comparison.plan.predicted.handled_s is not None:
-            say(handling_line(network))
+            say(handling_line(network, comparison.plan.collective))
         if measured is not None:
             say(measured)
     if figure is not None:
@@ -165,11 +165,14 @@ def title(plan: bl.Plan) -> str:
     return f"{what.removeprefix('bcast of ')} on {plan.platform}"
 
 
-def handling_line(platform: bl.Platform) -> str:
+def handling_line(platform: bl.Platform, collective: str) -> str:
     given = platform.given_handling_s is not None
     origin = "as the platform gives it" if given else "assumed; handling_s in the platform sets it"
-    handling = seconds(platform.handling_s)
-    return f"with handling: {handling} of a host's time for each message, {origin}; plans are compared by it"
+    handling = f"{seconds(platform.handling_s)} of a host's time for each message, {origin}"
+    if collective == "reduce-scatter" and platform.port_model == "multi-port":
+        turned = "the time of the trees turned round, an all-gather; plans are compared by it"
+        return f"with handling: {turned}. Links given by their rate take {handling}"
+    return f"with handling: {handling}; plans are compared by it"
 
 
 def print_comparison(comparison: bl.Comparison) -> None:

@@ -2,9 +2,9 @@
 //!
 //! Reduce-scatters are compared by their mirror, the all-gather, where ports serve several transfers at once. A
 //! simulated port serves one contribution after the other, and what waits there in the order of the trees holds up all
-//! that is combined with it; ranks have them all under way, and the ports share. On a fat tree of 64 hosts, 64 KiB take
-//! 0.864 ms under SMPI by the trees that their mirror puts first, and 0.989 ms by those that come first by themselves
-//! (`benches/smpi_sweep.py --collective reduce-scatter --networks fat-tree-64 --sizes 64KiB --ours`).
+//! that is combined with it; ranks have them all under way, and the ports share. On a fat tree of 64 hosts, the trees
+//! that their mirror puts first take 0.864 ms for 64 KiB under SMPI (`benches/smpi_sweep.py --collective reduce-scatter
+//! --networks fat-tree-64 --sizes 64KiB`).
 
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError};
