@@ -21,12 +21,12 @@ pub fn fastest_as_run(
 ) -> Result<Plan, PlanError> {
     let in_turn = Instance { platform: &placement.in_turn, ..*instance };
     let mut tried = best.tried;
-    tried.sort_by(|a, b| a.makespan_s.total_cmp(&b.makespan_s));
+    tried.sort_by(|a, b| a.compared_s().total_cmp(&b.compared_s()));
     let mut fastest: Option<(f64, Plan)> = None;
     for other in &tried {
         // None of these changes makes a plan faster.
-        if fastest.as_ref().is_some_and(|&(fastest_s, _)| fastest_s <= other.makespan_s || budget.is_spent())
-        {
+        let cannot_win = |&(fastest_s, _): &(f64, Plan)| fastest_s <= other.compared_s() || budget.is_spent();
+        if fastest.as_ref().is_some_and(cannot_win) {
             break;
         }
         let size = SegmentChoice::Bytes(other.segment_bytes);

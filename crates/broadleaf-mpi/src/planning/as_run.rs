@@ -7,6 +7,7 @@ use broadleaf::budget::{Budget, UNITS_PER_S};
 use broadleaf::json::Fault;
 use broadleaf::plan::{Direction, Period, Plan, PlanError, Slot};
 use broadleaf::platform::{Platform, PortModel};
+use broadleaf::portfolio::compared;
 use broadleaf::simulate::{direct_at_once_s, estimate, makespan};
 use std::collections::HashMap;
 
@@ -25,23 +26,29 @@ pub fn predicted_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     }
 }
 
-/// The predicted time of an adjusted plan.
+/// The predicted time of an adjusted plan, or of the one that stands for it in comparisons.
 pub fn as_run_s(placement: &Placement, plan: &Plan) -> Result<f64, PlanError> {
     let handled = &placement.handled;
     let failed = |fault: Fault| PlanError::BadRequest(fault.to_string());
     if announces_data(plan) {
-        return predicted_s(&placement.announced().map_err(failed)?, plan);
+        return compared_s(&placement.announced().map_err(failed)?, plan);
     }
     // A block that goes whole waits for one turn, not for one per segment. A sender with one receiver keeps its link full.
     let waits = plan.period.as_ref().is_some_and(|period| !serves_one_each(plan, period))
         && !plan.trees.iter().all(|tree| goes_whole(plan, tree));
     if !waits {
         let worth = if relays_blocks(handled, plan) { WORTH_BLOCKS } else { 1.0 };
-        return Ok(predicted_s(handled, plan)? * worth);
+        return Ok(compared_s(handled, plan)? * worth);
     }
     let in_turn = placement.in_turn_at(plan.segment_bytes, on_the_wire).map_err(failed)?;
     let worth = if handled.port_model() == PortModel::MultiPort { WORTH_TURNS } else { WORTH_WAITING };
-    Ok(estimate(&in_turn, plan)? * worth)
+    let (in_turn, plan) = compared(&in_turn, plan);
+    Ok(estimate(in_turn, &plan)? * worth)
+}
+
+fn compared_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
+    let (platform, plan) = compared(platform, plan);
+    predicted_s(platform, &plan)
 }
 
 /// Whether a frame precedes each message, since the plan combines blocks too long to travel in one. Of shorter blocks, some
@@ -158,24 +165,29 @@ pub(super) mod tests {
         }
     }
 
-    /// Under one-port; all by their whole simulation.
-    #[test]
-    fn an_all_reduce_of_all_hosts_blocks_counts_as_slower() {
+    /// Two sites of four hosts, 5 ms apart, with one pipe.
+    fn two_sites(port_model: &str) -> Platform {
         let names: Vec<String> = (0..8).map(|at| format!("n{at}")).collect();
         let nodes: Vec<_> = (0..8)
             .map(|at| serde_json::json!({"id": names[at], "cluster": if at < 4 { "a" } else { "b" }}))
             .collect();
+        let link = serde_json::json!({"latency_s": 5e-5, "bandwidth_bytes_per_s": 125e6});
+        let document = serde_json::json!({
+            "format": "broadleaf-platform/1", "name": "two sites", "port_model": port_model,
+            "nodes": nodes,
+            "shared": [{"id": "pipe", "bandwidth_bytes_per_s": 125e6}],
+            "meshes": [{"nodes": names[..4], "link": link}, {"nodes": names[4..], "link": link}],
+            "bridges": [{"from_cluster": "a", "to_cluster": "b", "both_ways": true,
+                "link": {"latency_s": 5e-3, "bandwidth_bytes_per_s": 125e6, "uses": ["pipe"]}}],
+        });
+        Platform::from_json(&document.to_string()).unwrap()
+    }
+
+    /// Under one-port; all by their whole simulation.
+    #[test]
+    fn an_all_reduce_of_all_hosts_blocks_counts_as_slower() {
         for (port_model, worth) in [("one-port", WORTH_BLOCKS), ("multi-port", 1.0)] {
-            let link = serde_json::json!({"latency_s": 5e-5, "bandwidth_bytes_per_s": 125e6});
-            let document = serde_json::json!({
-                "format": "broadleaf-platform/1", "name": "two sites", "port_model": port_model,
-                "nodes": nodes,
-                "shared": [{"id": "pipe", "bandwidth_bytes_per_s": 125e6}],
-                "meshes": [{"nodes": names[..4], "link": link}, {"nodes": names[4..], "link": link}],
-                "bridges": [{"from_cluster": "a", "to_cluster": "b", "both_ways": true,
-                    "link": {"latency_s": 5e-3, "bandwidth_bytes_per_s": 125e6, "uses": ["pipe"]}}],
-            });
-            let platform = Platform::from_json(&document.to_string()).unwrap();
+            let platform = two_sites(port_model);
             let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
             let instance = Instance::new(&placement.handled, NodeId(0), 4 << 20).unwrap();
             let instance = Instance { collective: Collective::Allreduce, ..instance };
@@ -187,6 +199,26 @@ pub(super) mod tests {
                 let simulated_s = simulate(&placement.handled, &plan, false).unwrap().makespan_s;
                 assert_eq!(as_run_s(&placement, &plan).unwrap(), worth * simulated_s, "{name}, {port_model}");
             }
+        }
+    }
+
+    /// By its simulated mirror under multi-port, by itself under one-port.
+    #[test]
+    fn a_reduce_scatter_is_compared_as_best_compares_it() {
+        for (port_model, is_turned) in [("multi-port", true), ("one-port", false)] {
+            let platform = two_sites(port_model);
+            let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+            let handled = &placement.handled;
+            let instance = Instance::new(handled, NodeId(0), 4 << 10).unwrap();
+            let instance = Instance { collective: Collective::ReduceScatter, ..instance };
+            let whole = SegmentChoice::Bytes(4 << 10);
+            let made = make(&instance, "site-blocks", whole, Effort::Quick, &Budget::UNLIMITED).unwrap();
+            let own_s = simulate(handled, &made.plan, false).unwrap().makespan_s;
+            let reversed = handled.reversed();
+            let mirror_s = simulate(reversed, &made.plan.mirrored(reversed), false).unwrap().makespan_s;
+            assert!((mirror_s / own_s - 1.0).abs() > 0.005, "{port_model}: {mirror_s}, {own_s}");
+            let compared_s = if is_turned { mirror_s } else { own_s };
+            assert_eq!(as_run_s(&placement, &made.plan).unwrap(), compared_s, "{port_model}");
         }
     }
 }

@@ -20,3 +20,4 @@ pub use coarsening::{coarsened, Coarsening};
 pub use make::make;
 pub use outcome::{Outcome, PassedOver, Tried};
 pub use request::{Effort, SegmentChoice};
+pub use timing::compared;

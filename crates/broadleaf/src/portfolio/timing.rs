@@ -24,8 +24,7 @@ impl<'a> Timing<'a> {
     /// For the plans of an instance.
     pub fn of(instance: &Instance<'a>) -> Timing<'a> {
         let platform = instance.timing();
-        let shares_ports = platform.port_model() == PortModel::MultiPort;
-        Timing { platform, is_turned: instance.collective == Collective::ReduceScatter && shares_ports }
+        Timing { platform, is_turned: is_turned(platform, instance.collective) }
     }
 
     /// For the plan that is run: as it is, and without the hosts' times if these are assumed.
@@ -62,10 +61,22 @@ impl<'a> Timing<'a> {
     }
 
     fn simulated<'p>(&self, plan: &'p Plan) -> (&'a Platform, Cow<'p, Plan>) {
-        if !self.is_turned {
-            return (self.platform, Cow::Borrowed(plan));
+        match self.is_turned {
+            true => compared(self.platform, plan),
+            false => (self.platform, Cow::Borrowed(plan)),
         }
-        let reversed = self.platform.reversed();
-        (reversed, Cow::Owned(plan.mirrored(reversed)))
     }
+}
+
+/// The plan whose simulated time stands for that of `plan` in comparisons, and its platform.
+pub fn compared<'a, 'p>(platform: &'a Platform, plan: &'p Plan) -> (&'a Platform, Cow<'p, Plan>) {
+    if !is_turned(platform, plan.collective) {
+        return (platform, Cow::Borrowed(plan));
+    }
+    let reversed = platform.reversed();
+    (reversed, Cow::Owned(plan.mirrored(reversed)))
+}
+
+fn is_turned(platform: &Platform, collective: Collective) -> bool {
+    collective == Collective::ReduceScatter && platform.port_model() == PortModel::MultiPort
 }
