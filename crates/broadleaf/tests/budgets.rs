@@ -109,15 +109,15 @@ fn a_planner_too_slow_for_the_time_limit_refuses_in_one_line() {
     let within = |name: &str, budget: &Budget| {
         make(&instance, name, SegmentChoice::Auto, Effort::Thorough, budget).map(|made| made.plan)
     };
-    // For the matrices 0.35 s, and 1,050 searches of paths among 700 nodes, each once more as the mesh's: 0.037 s.
-    for (name, least) in [("van-de-geijn", "1.0 s"), ("mateescu", "0.4 s"), ("annealing", "0.4 s")] {
+    // For the matrices 0.35 s, and 1,050 searches of paths among 700 nodes, each once more as the mesh's: 0.049 s.
+    for (name, least) in [("van-de-geijn", "1.5 s"), ("mateescu", "0.4 s"), ("annealing", "0.4 s")] {
         let refusal = within(name, &Budget::within(Duration::from_millis(100))).unwrap_err().to_string();
         assert!(refusal.ends_with(&format!("than the time limit; give it {least}")), "{refusal}");
     }
     let both = Instance { collective: Collective::Allreduce, ..instance };
     let short = Budget::within(Duration::from_millis(100));
     let refusal = make(&both, "ring", SegmentChoice::Auto, Effort::Thorough, &short).unwrap_err().to_string();
-    assert!(refusal.ends_with("than the time limit; give it 2.0 s"), "there and back: {refusal}");
+    assert!(refusal.ends_with("than the time limit; give it 3.0 s"), "there and back: {refusal}");
     for budget in [Budget::of_work(0), Budget::within(Duration::from_millis(100))] {
         assert_eq!(check::faults(&platform, &within("best", &budget).unwrap()), Vec::<String>::new());
     }
@@ -195,7 +195,7 @@ fn trees_that_take_too_long_to_route_are_refused() {
         plan_with(find(name).unwrap(), &instance, &budget).map_err(|refusal| refusal.to_string())
     };
     let refusal = within("binomial").unwrap_err();
-    assert!(refusal.ends_with("than the time limit; give it 0.2 s"), "{refusal}");
+    assert!(refusal.ends_with("than the time limit; give it 0.3 s"), "{refusal}");
     assert_eq!(within("chain").unwrap().trees[0].via.len(), 0);
 }
 

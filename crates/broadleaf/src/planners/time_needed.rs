@@ -12,13 +12,13 @@ use crate::platform::Platform;
 /// (`benches/time_limits.py clusters-2000 multi-port-400 --collective allgather`).
 const BLOCK_EDGES_PER_S: f64 = 7e5;
 
-/// Edges of all trees of a plan that are made, routed, and their loads summed up, in a second. Measured: 2 µs each on a
-/// sparse random network of 300 nodes (`benches/time_limits.py random-300`), less where hosts have links.
-const EDGES_PER_S: f64 = 5e5;
+/// Edges of all trees of a plan that are made, routed, and their loads summed up, in a second. Measured: 2 to 3 µs each on a
+/// sparse random network of 300 nodes, by the machine (`benches/time_limits.py random-300`), less where hosts have links.
+const EDGES_PER_S: f64 = 3.3e5;
 
-/// Nodes and links that searches of paths pass in a second. Measured: 0.3 ms for a search of a sparse random network of
-/// 1,000 nodes, and the same for one of 2,000 nodes in 40 clusters (`benches/time_limits.py random-1000 clusters-2000`).
-const SEARCHED_PER_S: f64 = 4e7;
+/// Nodes and links that searches of paths pass in a second. Measured: 0.3 to 0.4 ms for a search of a sparse random network
+/// of 1,000 nodes, and the same for one of 2,000 nodes in 40 clusters (`benches/time_limits.py random-1000 clusters-2000`).
+const SEARCHED_PER_S: f64 = 3e7;
 
 /// Whether the planner can make `count` plans in time, by what its card foresees.
 ///
