@@ -9,16 +9,17 @@ use super::{bine, Layout, Move};
 /// would take longer than a block.
 pub(crate) const MOST_FOLLOWING: usize = 256;
 
-/// Every node forwards to its right-hand neighbour the block that it last got from the left: a segment one period
-/// after it came, so that no segment waits for the rest of its block.
-pub(super) fn ring(hosts: usize) -> Layout {
+/// Every node forwards to its right-hand neighbour, or `leftwards`, the block that it last got from the other one: a
+/// segment one period after it came, so that no segment waits for the rest of its block.
+pub(super) fn ring(hosts: usize, leftwards: bool) -> Layout {
     let rounds = 0..hosts.saturating_sub(1);
     let follow = hosts <= MOST_FOLLOWING;
+    let step = if leftwards { hosts - 1 } else { 1 };
     let moves = rounds.flat_map(|round| {
         (0..hosts).map(move |from| Move {
-            position: ((from + hosts - round) % hosts) as u32,
+            position: ((from + (hosts - step) * round) % hosts) as u32,
             from: from as u32,
-            to: ((from + 1) % hosts) as u32,
+            to: ((from + step) % hosts) as u32,
             lag: if follow { round as u32 } else { 0 },
         })
     });

@@ -122,7 +122,7 @@ fn regular(place: &Place, name: &str, most: u64) -> Result<Regular, Fault> {
         },
         "exchange" => Regular::Exchange,
         "shift" => Regular::Shift,
-        "ring" => Regular::Ring,
+        "ring" | "ring-leftwards" => Regular::Ring { leftwards: name != "ring" },
         "recursive-doubling" => Regular::RecursiveDoubling,
         "bruck" => Regular::Bruck,
         "circulant-allgather" => Regular::CirculantAllgather,

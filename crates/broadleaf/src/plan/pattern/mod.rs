@@ -35,8 +35,11 @@ pub enum Regular {
     Exchange,
     /// The same for an odd number of hosts: every node sends to one node and receives from another in every round.
     Shift,
-    /// Around the hosts: n − 1 trees of one chain each.
-    Ring,
+    /// Around the hosts: n trees of one chain each.
+    Ring {
+        /// Whether each node sends to the one before it, not to the one behind.
+        leftwards: bool,
+    },
     /// All-gather among a power of two of hosts, in log₂ n exchanges.
     RecursiveDoubling,
     /// All-gather among any number of hosts in ⌈log₂ n⌉ rounds, each of which doubles the contributions of a node.
@@ -105,12 +108,13 @@ impl Layout {
 
 impl Regular {
     /// The names in plan files, and their collectives.
-    pub const NAMES: [(&'static str, Collective); 11] = [
+    pub const NAMES: [(&'static str, Collective); 12] = [
         ("round-robin", Collective::Bcast),
         ("round-robin-back-and-forth", Collective::Bcast),
         ("exchange", Collective::Allgather),
         ("shift", Collective::Allgather),
         ("ring", Collective::Allgather),
+        ("ring-leftwards", Collective::Allgather),
         ("recursive-doubling", Collective::Allgather),
         ("bruck", Collective::Allgather),
         ("circulant-allgather", Collective::Allgather),
@@ -126,7 +130,8 @@ impl Regular {
             Regular::RoundRobin { back_and_forth: true, .. } => "round-robin-back-and-forth",
             Regular::Exchange => "exchange",
             Regular::Shift => "shift",
-            Regular::Ring => "ring",
+            Regular::Ring { leftwards: false } => "ring",
+            Regular::Ring { leftwards: true } => "ring-leftwards",
             Regular::RecursiveDoubling => "recursive-doubling",
             Regular::Bruck => "bruck",
             Regular::CirculantAllgather => "circulant-allgather",
@@ -165,7 +170,7 @@ impl Regular {
             Regular::RecursiveDoubling | Regular::Bine if !hosts.is_power_of_two() => None,
             Regular::Exchange
             | Regular::Shift
-            | Regular::Ring
+            | Regular::Ring { .. }
             | Regular::RecursiveDoubling
             | Regular::Bruck
             | Regular::CirculantAllgather
@@ -188,7 +193,7 @@ impl Regular {
             }
             Regular::Exchange => tournament::exchange(hosts),
             Regular::Shift => allgather::shift(hosts),
-            Regular::Ring => allgather::ring(hosts),
+            Regular::Ring { leftwards } => allgather::ring(hosts, leftwards),
             Regular::RecursiveDoubling => allgather::recursive_doubling(hosts),
             Regular::Bruck => allgather::dissemination(hosts, &allgather::doubled(hosts)),
             Regular::CirculantAllgather => allgather::dissemination(hosts, &allgather::halved(hosts)),
