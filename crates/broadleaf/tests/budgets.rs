@@ -109,8 +109,8 @@ fn a_planner_too_slow_for_the_time_limit_refuses_in_one_line() {
     let within = |name: &str, budget: &Budget| {
         make(&instance, name, SegmentChoice::Auto, Effort::Thorough, budget).map(|made| made.plan)
     };
-    // For the matrices 0.35 s, and 1,050 searches of paths among 700 nodes, each once more as the mesh's: 0.049 s.
-    for (name, least) in [("van-de-geijn", "1.5 s"), ("mateescu", "0.4 s"), ("annealing", "0.4 s")] {
+    // For the matrices 0.49 s, and 1,050 searches of paths among 700 nodes, each once more as the mesh's: 0.049 s.
+    for (name, least) in [("van-de-geijn", "1.5 s"), ("mateescu", "0.5 s"), ("annealing", "0.5 s")] {
         let refusal = within(name, &Budget::within(Duration::from_millis(100))).unwrap_err().to_string();
         assert!(refusal.ends_with(&format!("than the time limit; give it {least}")), "{refusal}");
     }
