@@ -102,10 +102,10 @@ impl Planner for Ring {
     }
 }
 
-/// Whether the busiest resource has less to do where everyone sends to its left-hand neighbour.
+/// Whether the busiest resource has less to do, by more than rounding, where everyone sends to its left-hand neighbour.
 fn is_leftwards(instance: &Instance, hosts: &[NodeId]) -> bool {
     let [right_s, left_s] = [false, true].map(|leftwards| busiest_s(instance, hops(hosts, leftwards)));
-    left_s < right_s
+    left_s < right_s * (1.0 - 1e-9)
 }
 
 /// How long a block holds the busiest resource on all hops together, seconds; infinite without a link for each.
