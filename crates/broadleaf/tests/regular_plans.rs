@@ -50,6 +50,21 @@ fn a_large_plans_file_holds_its_pattern() {
     }
 }
 
+/// A file may have the ring either way round.
+#[test]
+fn a_ring_to_the_left_is_read_and_stored_by_its_name() {
+    let platform = homogeneous(128, LinkClass::affine(50e-6, 125e6));
+    let mut document = planned(&platform, Collective::Allgather, "ring", 1 << 20, 8192).to_file_json();
+    document["pattern"]["name"] = "ring-leftwards".into();
+    let read = Plan::from_json(&document.to_string()).unwrap();
+    assert_eq!(check::faults(&platform, &read), [""; 0]);
+    let listed = read.to_json();
+    let slots = listed["period"]["slots"].as_array().unwrap();
+    let mut of_first = slots.iter().filter(|slot| slot[1] == "n0").peekable();
+    assert!(of_first.peek().is_some() && of_first.all(|slot| slot[2] == "n127"));
+    assert_eq!(read.bind(&platform).unwrap().to_file_json(), document, "stored again");
+}
+
 /// Back and forth is what round-robin does where messages have a start-up.
 #[test]
 fn start_ups_let_round_robin_go_back_and_forth() {

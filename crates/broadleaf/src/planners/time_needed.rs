@@ -16,8 +16,9 @@ const BLOCK_EDGES_PER_S: f64 = 7e5;
 /// sparse random network of 300 nodes, by the machine (`benches/time_limits.py random-300`), less where hosts have links.
 const EDGES_PER_S: f64 = 3.3e5;
 
-/// Nodes and links that searches of paths pass in a second. Measured: 0.3 to 0.4 ms for a search of a sparse random network
-/// of 1,000 nodes, and the same for one of 2,000 nodes in 40 clusters (`benches/time_limits.py random-1000 clusters-2000`).
+/// Nodes and links that searches of paths pass in a second. Measured: 0.3 ms for a search of a sparse random network of
+/// 1,000 nodes, and the same for one of 2,000 nodes in 40 clusters (`benches/time_limits.py random-1000 clusters-2000`); a third
+/// is added for slower machines.
 const SEARCHED_PER_S: f64 = 3e7;
 
 /// Whether the planner can make `count` plans in time, by what its card foresees.

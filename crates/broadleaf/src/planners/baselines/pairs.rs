@@ -13,8 +13,8 @@ use crate::platform::{NodeId, SharedId};
 /// Hosts beyond which the matrices take too much memory: two of 2,048² numbers are 64 MiB.
 const MOST_HOSTS: usize = 2048;
 
-/// Pairs whose costs are found in a second. Measured: 0.7 to 1 µs each on a sparse random network of 1,000 nodes, by the machine
-/// (`benches/time_limits.py random-1000`), less where hosts have links.
+/// Pairs whose costs are found in a second. Measured: 0.7 µs each on a sparse random network of 1,000 nodes
+/// (`benches/time_limits.py random-1000`), less where hosts have links; two fifths are added for slower machines.
 const PAIRS_PER_S: f64 = 1e6;
 
 /// The matrices of one instance, or of some of its hosts. Hosts are numbered from 0.

@@ -46,7 +46,7 @@ pub struct Ring;
 
 static CARD: Card = Card {
     name: "ring",
-    summary: "everyone passes on to its right-hand neighbour what it last got from the left",
+    summary: "everyone passes on to one neighbour what it last got from the other",
     reference:
         "Thakur, Rabenseifner and Gropp, Optimization of collective communication operations in MPICH, 4.1",
     objective: "makespan of large all-gathers on a homogeneous network",
