@@ -3,7 +3,9 @@
 use broadleaf::budget::Budget;
 use broadleaf::optimum::allreduce_bound_s;
 use broadleaf::plan::{Collective, Plan, Tree, TreeBuilder};
-use broadleaf::platform::{Bridge, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel};
+use broadleaf::platform::{
+    Bridge, ExplicitLink, LinkClass, Mesh, Node, NodeId, Platform, PlatformBuilder, PortModel,
+};
 use broadleaf::simulate::simulate;
 use std::collections::{HashSet, VecDeque};
 
@@ -183,5 +185,25 @@ fn no_two_trees_are_faster() {
         }
         assert!(bound_s <= fastest_s, "{of_host:?}: {bound_s} s, but {fastest_s} s suffice");
         assert!(bound_s * 2.5 > fastest_s, "{of_host:?}: {bound_s} s is far below {fastest_s} s");
+    }
+}
+
+/// Five hosts in a line, links of a second. From the middle every host is two links away, and from one end to the other
+/// there are four; a byte takes a hundredth of a second more on each.
+#[test]
+fn a_central_root_does_not_lower_the_bound() {
+    let mut builder = PlatformBuilder::new("line", PortModel::OnePort);
+    let hosts: Vec<NodeId> = (0..5)
+        .map(|host| builder.add_node(Node { id: format!("n{host}"), ..Node::default() }).unwrap())
+        .collect();
+    let link = builder.add_class(LinkClass::affine(1.0, 100.0));
+    for pair in hosts.windows(2) {
+        let (from, to) = (pair[0], pair[1]);
+        builder.add_link(ExplicitLink { from, to, both_ways: true, class: link }).unwrap();
+    }
+    let platform = builder.build().unwrap();
+    for host in hosts {
+        let bound_s = allreduce_bound_s(&platform, host, 1, &Budget::UNLIMITED);
+        assert!((bound_s - 4.04).abs() < 1e-6, "from {host:?}: {bound_s} s");
     }
 }
