@@ -41,6 +41,56 @@ fn sites_without_a_way_back_are_not_packed() {
     assert!(refused.to_string().contains("no links to each other"), "{refused}");
 }
 
+/// A cluster of four hosts and two of one host in a site, and another site. Below the four hosts, the two would each add
+/// a quarter of a message to those hosts' ports, which one of them can do for the other. A short message has one hop less
+/// if both hang from the four.
+#[test]
+fn small_clusters_hang_below_each_other_where_ports_are_slower_than_a_hop() {
+    let cluster = |name: &str, hosts: usize| {
+        let site = if name == "D" { "far" } else { "near" };
+        let node = |at: usize| format!(r#"{{"id": "{name}{at}", "cluster": "{name}", "site": "{site}"}}"#);
+        (0..hosts).map(node).collect::<Vec<_>>().join(", ")
+    };
+    let nodes = [("A", 4), ("B", 1), ("C", 1), ("D", 4)].map(|(name, hosts)| cluster(name, hosts)).join(", ");
+    let mesh = |name: &str| {
+        let link = r#"{"latency_s": 0.01, "bandwidth_bytes_per_s": 1000}"#;
+        format!(r#"{{"nodes": ["{name}0", "{name}1", "{name}2", "{name}3"], "link": {link}}}"#)
+    };
+    let bridge = |(from, to, latency_s): (&str, &str, f64)| {
+        let link = format!(r#"{{"latency_s": {latency_s}, "bandwidth_bytes_per_s": 1000}}"#);
+        format!(r#"{{"from_cluster": "{from}", "to_cluster": "{to}", "both_ways": true, "link": {link}}}"#)
+    };
+    let pairs = [
+        ("A", "B", 0.6),
+        ("A", "C", 0.6),
+        ("B", "C", 0.6),
+        ("A", "D", 1.0),
+        ("B", "D", 1.0),
+        ("C", "D", 1.0),
+    ];
+    let text = format!(
+        r#"{{"format": "broadleaf-platform/1", "name": "clusters of one host", "port_model": "one-port",
+            "nodes": [{nodes}], "meshes": [{}, {}], "bridges": [{}]}}"#,
+        mesh("A"),
+        mesh("D"),
+        pairs.map(bridge).join(", ")
+    );
+    let platform = Platform::from_json(&text).unwrap();
+    let cluster_of = |node: NodeId| platform.node(node).id.chars().next().unwrap();
+    for planner in ["site-trees", "site-packing"] {
+        for (message_bytes, above) in [(4000, 'B'), (1, 'A')] {
+            let instance = Instance::new(&platform, NodeId(0), message_bytes).unwrap().segmented(10);
+            let instance = Instance { collective: Collective::Allreduce, ..instance };
+            let plan = plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+            assert_eq!(check::faults(&platform, &plan), [""; 0]);
+            for tree in &plan.trees {
+                let (parent, _) = tree.edges().find(|&(_, child)| cluster_of(child) == 'C').unwrap();
+                assert_eq!(cluster_of(parent), above, "{planner}, {message_bytes} bytes");
+            }
+        }
+    }
+}
+
 /// Four sites; ports and meshes of 1000 bytes/s, and pipes of the rates given.
 fn sites_of_eight(rate: impl Fn(usize, usize) -> f64) -> Platform {
     let nodes =

@@ -36,8 +36,8 @@
 //! assert!(plan.trees.iter().flat_map(|tree| tree.edges()).all(|(from, to)| (from, to) != (a, c) && (from, to) != (c, a)));
 //! ```
 
-use super::site_promise::{has_sites, latencies_s, sites};
-use super::site_trees::{along, CHILDREN_OF_ONE_SITE};
+use super::site_promise::{has_sites, latencies_s, quickest, sites};
+use super::site_trees::{along, Clusters, CHILDREN_OF_ONE_SITE};
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, PlanError};
@@ -95,7 +95,13 @@ impl Planner for SitePacking {
             let reason = "two sites have no links to each other".to_string();
             PlanError::Unsupported { planner: CARD.name.to_string(), reason }
         })?;
-        let trees = along(platform, &sites, (TREES, CHILDREN_OF_ONE_SITE), |tree| best.trees[tree].clone());
+        let set = |clusters: Clusters| {
+            along(platform, &sites, (TREES, CHILDREN_OF_ONE_SITE), clusters, |tree| best.trees[tree].clone())
+        };
+        let mut sets = Clusters::BOTH.map(set);
+        // Nothing is promised where a hop inside a site passes switches.
+        let quickest = quickest(CARD.name, instance, &sets, &[true, false]).map_or(0, |(_, at)| at);
+        let trees = std::mem::take(&mut sets[quickest]);
         let inward = trees.clone();
         let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
         Ok(Plan { collective, inward: inward.into(), skip_busy: true, seed, ..plan })

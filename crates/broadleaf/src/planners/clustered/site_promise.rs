@@ -48,7 +48,7 @@ pub(super) fn latencies_s(platform: &Platform, sites: &[Vec<Vec<NodeId>>]) -> Ve
 pub(super) fn quickest(
     planner: &str,
     instance: &Instance,
-    sets: &[Vec<Tree>; 2],
+    sets: &[Vec<Tree>],
     ways: &[bool],
 ) -> Result<(Promise, usize), PlanError> {
     let promised = sets.iter().enumerate();

@@ -1,11 +1,12 @@
 //! All-reduce between sites: a few trees that enter each site once, with other inner hosts in each tree.
 //!
 //! A tree has a head in every site, and all other heads hang from that of one site. Below the head, each cluster of the
-//! site has its own tree, of few children a host. A segment is combined on its way up its tree, and goes out on the same
-//! one. The trees start at other hosts of each cluster, so that the hosts' ports share the work. Their roots are either all
-//! at the site that is nearest to all others, which keeps the way in and out short, or at each site in turn, which shares
-//! the pipes: with g sites a pipe carries 2·(g − 1)/g messages then, the least possible. The plan that is quicker by its
-//! busiest resource and its longest way is taken.
+//! site has its own tree, of few children a host. The heads of a site's clusters all hang from that of its largest
+//! cluster, or each from that of the cluster whose hosts have least to hand on, whichever promises more. A segment is
+//! combined on its way up its tree, and goes out on the same one. The trees start at other hosts of each cluster, so that
+//! the hosts' ports share the work. Their roots are either all at the site that is nearest to all others, which keeps the
+//! way in and out short, or at each site in turn, which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages
+//! then, the least possible. The plan that is quicker by its busiest resource and its longest way is taken.
 //!
 //! A sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes, would keep their
 //! sites waiting.
@@ -86,10 +87,14 @@ impl Planner for SiteTrees {
         let nearest = nearest_to_all(&latencies_s(platform, &sites));
         let star =
             |root: usize| (0..sites.len()).filter(|&site| site != root).map(|site| (root, site)).collect();
-        let at_one = along(platform, &sites, (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE), |_| star(nearest));
         let count = sites.len().min(MOST_TREES);
-        let in_turn = along(platform, &sites, (count, count.min(MOST_CHILDREN)), star);
-        let sets = [at_one, in_turn];
+        let one = (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE);
+        let turns = (count, count.min(MOST_CHILDREN));
+        let set = |clusters: Clusters| {
+            let at_one = along(platform, &sites, one, clusters, |_| star(nearest));
+            [at_one, along(platform, &sites, turns, clusters, star)]
+        };
+        let sets = Clusters::BOTH.map(set).concat();
         let (_, quickest) = quickest(CARD.name, instance, &sets, &[true, false])?;
         let trees = sets[quickest].clone();
         let inward = trees.clone();
@@ -108,11 +113,25 @@ fn nearest_to_all(latency_s: &[Vec<f64>]) -> usize {
     (0..count).min_by(|&a, &b| farthest_s(a).total_cmp(&farthest_s(b))).unwrap_or(0)
 }
 
+/// The head from which those of a site's other clusters hang.
+#[derive(Clone, Copy)]
+pub(super) enum Clusters {
+    /// That of the largest cluster: one hop.
+    Star,
+    /// That of the cluster whose hosts have the fewest children each: more hops, and ports that share the work.
+    Spread,
+}
+
+impl Clusters {
+    pub const BOTH: [Clusters; 2] = [Clusters::Star, Clusters::Spread];
+}
+
 /// `count` trees of equal share, each with its own hops between sites, from parent to child and from the root on.
 pub(super) fn along(
     platform: &Platform,
     sites: &[Vec<Vec<NodeId>>],
     (count, most_children): (usize, usize),
+    clusters: Clusters,
     hops: impl Fn(usize) -> Vec<(usize, usize)>,
 ) -> Vec<Tree> {
     let one = |number: usize| {
@@ -128,9 +147,7 @@ pub(super) fn along(
         // The slowest ways first: between sites, between clusters, inside.
         let hops = hops(number);
         hops.iter().for_each(|&(parent, child)| tree.add(head(parent), head(child)));
-        for site in &sites {
-            site[1..].iter().for_each(|cluster| tree.add(site[0][0], cluster[0]));
-        }
+        sites.iter().for_each(|site| tree.join_clusters(site, clusters));
         sites.iter().flatten().for_each(|cluster| tree.add_cluster(cluster, most_children));
         tree.edges.share(1.0 / count as f64).root(head(hops[0].0)).build()
     };
@@ -152,6 +169,21 @@ impl SiteTree {
     fn add(&mut self, parent: NodeId, child: NodeId) {
         self.edges.add(parent, child);
         self.children[parent.index()] += 1;
+    }
+
+    fn join_clusters(&mut self, site: &[Vec<NodeId>], clusters: Clusters) {
+        for at in 1..site.len() {
+            let children = |cluster: &Vec<NodeId>| {
+                (self.children[cluster[0].index()] + cluster.len()) as f64 / cluster.len() as f64
+            };
+            let above = match clusters {
+                Clusters::Star => 0,
+                Clusters::Spread => (0..at)
+                    .min_by(|&a, &b| children(&site[a]).total_cmp(&children(&site[b])))
+                    .expect("the first cluster is there"),
+            };
+            self.add(site[above][0], site[at][0]);
+        }
     }
 
     /// Hangs the hosts below their first one, level by level. A head's heads count as its children.
