@@ -87,6 +87,30 @@ def grid(name: str, sizes: list[int], draw: random.Random, folder: Path) -> Netw
     return written(bl.Platform.from_dict(document), folder)
 
 
+def two_sites(folder: Path) -> Network:
+    """Two clusters of eight hosts, 10 ms apart; all links and the pipe each way have 1 Gb/s."""
+    names = [[f"c{cluster}-{at}" for at in range(8)] for cluster in range(2)]
+    rate = {"bandwidth_bytes_per_s": 125e6}
+    pipes = {(0, 1): "there", (1, 0): "back"}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "two-sites",
+        "port_model": "one-port",
+        "nodes": [{"id": host, "cluster": f"C{at}"} for at, members in enumerate(names) for host in members],
+        "shared": [{"id": pipe, **rate} for pipe in pipes.values()],
+        "meshes": [{"nodes": members, "link": {"latency_s": 50e-6, **rate}} for members in names],
+        "bridges": [
+            {
+                "from_cluster": f"C{one}",
+                "to_cluster": f"C{other}",
+                "link": {"latency_s": 10e-3, "uses": [pipe], **rate},
+            }
+            for (one, other), pipe in pipes.items()
+        ],
+    }
+    return written(bl.Platform.from_dict(document), folder)
+
+
 def unequal_hosts(seed: int, folder: Path) -> Network:
     """Six to 24 hosts of 0.1 to 10 Gb/s; a link has the rate of its slower end. No pipes are shared."""
     draw = random.Random(seed)
@@ -126,5 +150,6 @@ NETWORKS: dict[str, Callable[[Path], Network]] = {
 EXTRA_NETWORKS: dict[str, Callable[[Path], Network]] = {
     "torus-36": lambda folder: of_one_zone("TORUS", "6,6", 36, folder),
     "fat-tree-32": lambda folder: of_one_zone("FAT_TREE", "3;2,4,4;1,2,2;1,1,2", 32, folder),
+    "two-sites": two_sites,
     "unequal-hosts": lambda folder: unequal_hosts(4, folder),
 }

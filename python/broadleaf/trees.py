@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import TYPE_CHECKING
 
 from broadleaf.errors import PlanError, visible
@@ -19,7 +20,9 @@ class Tree:
     """One tree of a plan. `share` is the part of the segments that it carries, above 0 and at most 1; `root`
     the node from which it grows; `children` the children of each node that has some, in serving order; `via`
     the relays of the transfer between a node and its parent, where the plan names them. Data go from parents
-    to children or, where it `is_inward`, from children to parents.
+    to children or, where it `is_inward`, from children to parents. In an allreduce the root and its children
+    in `exchange`, if there are any, are heads: on the way in each sends what it has combined to all others,
+    and on the way out none sends to another.
     """
 
     share: float
@@ -27,23 +30,34 @@ class Tree:
     children: Mapping[str, list[str]] = field(hash=False)
     via: Mapping[str, list[str]] = field(default_factory=dict, hash=False)
     is_inward: bool = False
+    exchange: list[str] = field(default_factory=list, hash=False)
 
     @property
     def edges(self) -> list[tuple[str, str]]:
         """(parent, child) of every edge, a parent's in serving order, whichever way the data go."""
         return [(parent, child) for parent, below in self.children.items() for child in below]
 
+    @property
+    def hops(self) -> list[tuple[str, str]]:
+        """(sender, receiver) of every transfer of a segment."""
+        heads = [self.root, *self.exchange]
+        apart = [pair for pair in self.edges if pair[0] != self.root or pair[1] not in self.exchange]
+        exchanged = list(permutations(heads, 2)) if self.is_inward else []
+        return [self.along(*pair) for pair in apart] + exchanged
+
     def to_networkx(self) -> nx.DiGraph[str]:
-        """The tree as a NetworkX DiGraph, its edges in the direction of the data; `order` is a child's place
-        among its parent's children, from 0.
+        """The tree's `hops` as a NetworkX DiGraph; `order` is a child's place among its parent's children,
+        from 0.
         """
         import networkx as nx
 
         graph: nx.DiGraph[str] = nx.DiGraph(root=self.root, share=self.share)
         graph.add_node(self.root)
+        graph.add_edges_from(self.hops)
         for parent, below in self.children.items():
             for at, child in enumerate(below):
-                graph.add_edge(*self.along(parent, child), order=at)
+                if graph.has_edge(*self.along(parent, child)):
+                    graph.edges[self.along(parent, child)]["order"] = at
         return graph
 
     def along(self, parent: str, child: str) -> tuple[str, str]:
@@ -91,8 +105,7 @@ def plan_graph(plan: Plan) -> nx.DiGraph[str]:
     )
     graph.add_node(plan.root)
     for number, tree in (*enumerate(plan.inward), *enumerate(plan.trees)):
-        for parent, child in tree.edges:
-            ends = tree.along(parent, child)
+        for ends in tree.hops:
             if not graph.has_edge(*ends):
                 graph.add_edge(*ends, share=0.0, trees=[])
             edge = graph.edges[ends]

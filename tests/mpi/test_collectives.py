@@ -80,6 +80,34 @@ def test_all_reduces_by_a_timetable(hosts_of: Bench, planner: str) -> None:
     assert {row["planner"] for row in run.rows(collective="allreduce") if row["planned"]} == {planner}
 
 
+@pytest.mark.parametrize(("ranks", "each"), [(7, 1), (7, 2)])
+def test_all_reduces_whose_heads_exchange(hosts_of: Bench, tmp_path: Path, ranks: int, each: int) -> None:
+    """Hosts of three sites; sums of floats have the same bits on all ranks."""
+    names = [f"host{at}" for at in range(-(-ranks // each))]
+    sites = [names[0::3], names[1::3], names[2::3]]
+    near = {"latency_s": 1e-6, "bandwidth_bytes_per_s": 1e9}
+    document = {
+        "format": "broadleaf-platform/1",
+        "name": "three sites",
+        "port_model": "one-port",
+        "nodes": [{"id": name, "cluster": str(at % 3), "host": name} for at, name in enumerate(names)],
+        "meshes": [{"nodes": site, "link": near} for site in sites if len(site) > 1],
+        "bridges": [
+            {"from_cluster": one, "to_cluster": other, "both_ways": True, "link": near | {"latency_s": 1e-2}}
+            for one, other in ("01", "02", "12")
+        ],
+    }
+    file = tmp_path / "net.json"
+    file.write_text(json.dumps(document))
+    plan = bl.plan(bl.Platform.load(file), names[0], 30_000, "site-trees", "allreduce")
+    assert {len(tree.exchange) for tree in plan.inward} == {2}
+    settings = {"planner": "site-trees", "platform": file, "min_bytes": "1", "test_ranks_per_host": str(each)}
+    run = hosts_of.check(ranks, "random_collectives", CALLS, MOST_INTS, "7", collectives="all", **settings)
+    assert run.reports == []
+    by_sites = run.rows(collective="allreduce", planner="site-trees")
+    assert sum(row["planned"] for row in by_sites) > 10
+
+
 def test_plans_of_the_directory(bench: Bench, tmp_path: Path) -> None:
     """A plan for each collective; 12,340 bytes are no whole number of eight-byte elements."""
     names = [f"n{at}" for at in range(4)]

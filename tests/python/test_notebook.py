@@ -103,6 +103,25 @@ def test_graphs_point_the_way_the_data_go(collective: str) -> None:
         assert [node for node, parents in leads.in_degree() if not parents] == [tree.root]
 
 
+def test_graphs_and_pictures_of_an_exchange(two_sites: dict[str, Any]) -> None:
+    platform = bl.Platform.from_dict(two_sites)
+    plan = bl.plan(platform, "a0", "1KiB", planner="site-trees", collective="allreduce")
+    (tree, *_), (way_out, *_) = plan.inward, plan.trees
+    head = tree.exchange[0]
+    assert (tree.exchange, way_out.exchange) == ([head], [head])
+    assert {(tree.root, head), (head, tree.root)} <= set(tree.hops)
+    assert not {(tree.root, head), (head, tree.root)} & set(way_out.hops)
+    used = [tree.hops for tree in (*plan.inward, *plan.trees)]
+    assert set(plan.to_networkx().edges) == {hop for hops in used for hop in hops}
+    titles = {axes.get_title() for axes in plan.plot().axes}
+    part = f"share {tree.share:.3g}, "
+    assert f"{part}in to {tree.root} and 1 more, which exchange" in titles
+    assert f"{part}out from {tree.root} and 1 more" in titles
+    trace = bl.simulate(platform, plan)
+    assert sending(trace) <= set(plan.to_networkx().edges)
+    assert {(tree.root, head), (head, tree.root)} <= sending(trace)
+
+
 @pytest.mark.parametrize(
     ("collective", "told"),
     [

@@ -32,7 +32,11 @@ impl Plan {
     fn listed<'py>(&self, py: Python<'py>, given: &[Tree], is_inward: bool) -> PyResult<Bound<'py, PyList>> {
         let id = |node: NodeId| self.core.nodes[node.index()].as_str();
         let trees = PyList::empty(py);
-        for tree in given {
+        for (at, tree) in given.iter().enumerate() {
+            let exchange: Vec<&str> = match self.core.inward.get(at) {
+                Some(way_in) => way_in.exchange.iter().copied().map(id).collect(),
+                None => Vec::new(),
+            };
             let (children, via) = (PyDict::new(py), PyDict::new(py));
             for node in (0..tree.node_count() as u32).map(NodeId) {
                 let below: Vec<&str> = tree.children(node).iter().copied().map(id).collect();
@@ -48,7 +52,7 @@ impl Plan {
                 py,
                 "broadleaf.trees",
                 "Tree",
-                (tree.share, root, children, via, is_inward),
+                (tree.share, root, children, via, is_inward, exchange),
             )?)?;
         }
         Ok(trees)

@@ -37,10 +37,25 @@ struct Node {
     buffer: Vec<u8>,
     /// What is only relayed, by tree, edge and segment.
     scratch: HashMap<(u32, NodeId, u64), Vec<u8>>,
+    /// What other heads of an exchange have sent, by place; the buffer keeps this one's own.
+    exchanged: HashMap<usize, Vec<Vec<u8>>>,
     /// Receives that are posted, by sender and tag.
     posted: HashMap<(NodeId, u32), VecDeque<Receive>>,
     /// Whether an event occurred since it last acted.
     is_awake: bool,
+}
+
+impl Node {
+    /// A segment with what other heads have sent.
+    fn sum(&self, place: std::ops::Range<usize>) -> Vec<u8> {
+        let others = self.exchanged.get(&place.start).map_or(&[][..], Vec::as_slice);
+        place
+            .clone()
+            .map(|at| {
+                others.iter().fold(self.buffer[at], |sum, sent| sum.wrapping_add(sent[at - place.start]))
+            })
+            .collect()
+    }
 }
 
 struct Cluster<'a> {
@@ -87,8 +102,8 @@ impl<'a> Cluster<'a> {
                 executor.post_ahead(1 + random.below(3) as u32);
             }
             let buffer = delivery::initial(programs, node);
-            let (scratch, posted) = (HashMap::new(), HashMap::new());
-            nodes.insert(node, Node { executor, buffer, scratch, posted, is_awake: true });
+            let (scratch, posted, exchanged) = (HashMap::new(), HashMap::new(), HashMap::new());
+            nodes.insert(node, Node { executor, buffer, scratch, exchanged, posted, is_awake: true });
         }
         let (channels, sent) = (BTreeMap::new(), Vec::new());
         Cluster { programs, random, nodes, channels, sent, posts, held_back, synchronous }
@@ -130,7 +145,14 @@ impl<'a> Cluster<'a> {
             assert!(node.executor.is_finished(), "node {id} waits for ever");
         }
         assert!(self.channels.values().all(VecDeque::is_empty), "messages that nobody took");
-        self.nodes.into_iter().map(|(id, node)| (id, node.buffer)).collect()
+        let segments = || (0..self.programs.segments().count()).map(|id| range(self.programs, id));
+        let result = |node: &Node| -> Vec<u8> {
+            if node.exchanged.is_empty() {
+                return node.buffer.clone();
+            }
+            segments().flat_map(|place| node.sum(place)).collect()
+        };
+        self.nodes.iter().map(|(&id, node)| (id, result(node))).collect()
     }
 
     /// What its loop does between two waits.
@@ -153,8 +175,10 @@ impl<'a> Cluster<'a> {
                 if item.relayed {
                     let relayed = node.scratch.remove(&(item.tree, item.child, item.segment));
                     bytes.extend(relayed.expect("a relay sends what it received"));
-                } else {
+                } else if item.exchanged {
                     bytes.extend_from_slice(&node.buffer[range(self.programs, item.segment)]);
+                } else {
+                    bytes.extend(node.sum(range(self.programs, item.segment)));
                 }
             }
         }
@@ -206,6 +230,8 @@ impl<'a> Cluster<'a> {
                 let input = program.inputs[program.input(from, tag)];
                 if input.target != to {
                     node.scratch.insert((input.tree, input.child, segment), bytes.to_vec());
+                } else if input.is_exchanged {
+                    node.exchanged.entry(place.start).or_default().push(bytes.to_vec());
                 } else if input.combines {
                     let held = node.buffer[place].iter_mut();
                     held.zip(bytes).for_each(|(held, byte)| *held = held.wrapping_add(*byte));
@@ -259,10 +285,32 @@ fn drawn_plan(platform: &Platform, planner: &dyn Planner, random: &mut Random) -
     let instance = Instance { collective, ..instance.segmented(1 + random.below(100) as u64) };
     supports(planner, &instance).ok()?;
     let mut plan = plan_with(planner, &instance, &Budget::UNLIMITED).ok()?;
+    if plan.period.is_none() && random.chance(0.5) {
+        exchange(platform, &mut plan, random);
+    }
     if random.chance(0.2) && plan.period.is_none() && !plan.combine {
         plan.protocol = broadleaf::plan::Protocol::Rendezvous;
     }
     Some(plan)
+}
+
+/// Lets the root of each tree of an all-reduce exchange with some of its children that have links to all of them.
+fn exchange(platform: &Platform, plan: &mut Plan, random: &mut Random) {
+    let plan_root = plan.root;
+    for (inward, outward) in plan.inward.iter_mut().zip(plan.trees.iter()) {
+        let root = inward.root.unwrap_or(plan_root);
+        let mut heads = Vec::new();
+        for &child in inward.children(root) {
+            let has_link =
+                |&head: &NodeId| platform.link(head, child).is_some() && platform.link(child, head).is_some();
+            let is_direct = !inward.via.contains_key(&child) && !outward.via.contains_key(&child);
+            let is_below = outward.children(root).contains(&child);
+            if is_direct && is_below && has_link(&root) && heads.iter().all(has_link) && random.chance(0.7) {
+                heads.push(child);
+            }
+        }
+        inward.exchange = heads;
+    }
 }
 
 /// All plans of one drawn platform over several networks; how many runs that were.

@@ -59,7 +59,7 @@ def draw_trees(platform: Platform | None, plan: Plan, columns: int | None = None
     colours = node_colours(platform) if platform is not None else {}
     grid = figure.subplots(rows, columns, squeeze=False).flatten()
     for axes, tree, layout in zip(grid, shown, places, strict=False):
-        draw_tree(axes, tree, layout, colours, None if goes_outward(plan) else way_of(tree))
+        draw_tree(axes, tree, layout, colours, is_directed=not goes_outward(plan))
     for axes in grid[len(shown) :]:
         axes.set_axis_off()
     if platform is not None and cluster_names(platform):
@@ -112,14 +112,20 @@ def folded(places: Mapping[str, Place]) -> dict[str, Place]:
 
 
 def way_of(tree: Tree) -> str:
-    return "in to" if tree.is_inward else "out from"
+    heads = label(tree.root) + (f" and {len(tree.exchange)} more" if tree.exchange else "")
+    if not tree.is_inward:
+        return f"out from {heads}"
+    return f"in to {heads}, which exchange" if tree.exchange else f"in to {heads}"
 
 
 def draw_tree(
-    axes: Axes, tree: Tree, places: Mapping[str, Place], colours: Mapping[str, str], way: str | None
+    axes: Axes, tree: Tree, places: Mapping[str, Place], colours: Mapping[str, str], *, is_directed: bool
 ) -> None:
-    """Draws a tree; with a `way`, its edges have arrowheads and its title names the direction."""
-    heads: list[Place] = []
+    """Draws a tree; if it `is_directed`, its title names the direction, and its edges have arrowheads: two
+    between heads on the way in, none on the way out.
+    """
+    hops = set(tree.hops)
+    marks: dict[str, list[Place]] = {"<": [], ">": []}
     for parent, below in tree.children.items():
         for child in below:
             (x0, y0), (x1, y1) = places[parent], places[child]
@@ -132,11 +138,13 @@ def draw_tree(
             for xs, ys in paths:
                 axes.plot(xs, ys, style, color="0.6", lw=0.8, zorder=1)
             # On the part that is the child's alone.
-            heads.append((x1 - 0.25, y1))
-    if way is not None and heads:
-        marker = "<" if tree.is_inward else ">"
-        xs, ys = [x for x, _ in heads], [y for _, y in heads]
-        axes.scatter(xs, ys, marker=marker, c="0.4", s=14, lw=0, zorder=2)
+            for marker, hop, x in (("<", (child, parent), x1 - 0.25), (">", (parent, child), x1 - 0.15)):
+                if hop in hops:
+                    marks[marker].append((x, y1))
+    for marker, spots in marks.items():
+        if is_directed and spots:
+            xs, ys = [x for x, _ in spots], [y for _, y in spots]
+            axes.scatter(xs, ys, marker=marker, c="0.4", s=14, lw=0, zorder=2)
     nodes = list(places)
     axes.scatter(
         [places[node][0] for node in nodes],
@@ -149,7 +157,7 @@ def draw_tree(
         for node, (x, y) in places.items():
             axes.annotate(label(node), (x, y), xytext=(4, 1), textcoords="offset points", fontsize=6)
     axes.set_title(
-        f"share {tree.share:.3g}" if way is None else f"share {tree.share:.3g}, {way} {label(tree.root)}",
+        f"share {tree.share:.3g}, {way_of(tree)}" if is_directed else f"share {tree.share:.3g}",
         fontsize=8,
     )
     axes.invert_yaxis()

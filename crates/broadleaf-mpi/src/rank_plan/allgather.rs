@@ -78,6 +78,7 @@ pub fn ring_by_node(collective: Collective, node_of_rank: &[NodeId], block: Bloc
         planner: "ring".to_string(),
         transfers: Arc::new(transfers),
         edges: Arc::new(edges),
+        between: Arc::default(),
         led: false,
     }
 }

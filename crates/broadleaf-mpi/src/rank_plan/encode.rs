@@ -1,6 +1,6 @@
 //! A plan over ranks in a compact form, as ranks send it.
 
-use super::{Edge, RankPlan};
+use super::{Between, Edge, RankPlan};
 use crate::error::Malformed;
 use crate::smpi::Turn;
 use crate::wire::{put_u32, put_u64, Reader};
@@ -47,6 +47,9 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     for (tree, edges) in plan.trees.iter().chain(&plan.inward).zip(&*ranked.edges) {
         put_tree(&mut out, tree, edges);
     }
+    for (tree, between) in plan.inward.iter().zip(&*ranked.between) {
+        put_exchange(&mut out, tree, between);
+    }
     if let Some(period) = &plan.period {
         put_u32(&mut out, period.segments);
         put_u32(&mut out, period.slots.len() as u32);
@@ -59,6 +62,37 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
     out
 }
 
+fn put_edge(out: &mut Vec<u8>, edge: &Edge) {
+    put_u32(out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
+    edge.turn.put(out);
+}
+
+fn read_edge(from: &mut Reader) -> Result<Edge, Malformed> {
+    let counts = from.u32()?;
+    let (window, feeds) = ((counts >> 16) as u16, counts as u16);
+    Ok(Edge { window, feeds, turn: Turn::read(from)? })
+}
+
+/// The heads of a tree's exchange, and the edges between them.
+fn put_exchange(out: &mut Vec<u8>, tree: &Tree, between: &Between) {
+    put_u32(out, tree.exchange.len() as u32);
+    tree.exchange.iter().for_each(|head| put_u32(out, head.0));
+    put_u32(out, between.len() as u32);
+    for ((from, to), edge) in between {
+        put_u32(out, from.0);
+        put_u32(out, to.0);
+        put_edge(out, edge);
+    }
+}
+
+fn read_exchange(from: &mut Reader) -> Result<(Vec<NodeId>, Between), Malformed> {
+    let count = from.u32()?;
+    let heads = (0..count).map(|_| from.u32().map(NodeId)).collect::<Result<_, _>>()?;
+    let count = from.u32()?;
+    let edge = |_| Ok(((NodeId(from.u32()?), NodeId(from.u32()?)), read_edge(from)?));
+    Ok((heads, (0..count).map(edge).collect::<Result<_, _>>()?))
+}
+
 fn put_tree(out: &mut Vec<u8>, tree: &Tree, edges: &[Edge]) {
     put_u64(out, tree.share.to_bits());
     put_u32(out, tree.root.map_or(NO_ROOT, |root| root.0));
@@ -68,10 +102,7 @@ fn put_tree(out: &mut Vec<u8>, tree: &Tree, edges: &[Edge]) {
     for (_, child) in tree.edges() {
         put_u32(out, child.0);
     }
-    for edge in edges {
-        put_u32(out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
-        edge.turn.put(out);
-    }
+    edges.iter().for_each(|edge| put_edge(out, edge));
     put_u32(out, tree.via.len() as u32);
     for (target, relays) in &tree.via {
         put_u32(out, target.0);
@@ -107,7 +138,13 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         trees.push(tree);
         edges.push(into);
     }
-    let inward = trees.split_off(tree_count as usize);
+    let mut inward = trees.split_off(tree_count as usize);
+    let mut between = Vec::new();
+    for tree in &mut inward {
+        let (heads, edges) = read_exchange(&mut from)?;
+        tree.exchange = heads;
+        between.push(edges);
+    }
     let period = if flags & PERIOD != 0 { Some(read_period(&mut from)?) } else { None };
     let protocol = if flags & RENDEZVOUS != 0 { Protocol::Rendezvous } else { Protocol::Eager };
     let combine = flags & COMBINE != 0;
@@ -126,7 +163,7 @@ pub fn decode_plan(bytes: &[u8]) -> Result<RankPlan, Malformed> {
         protocol,
     };
     let (transfers, edges) = (Arc::new(transfers), Arc::new(edges));
-    Ok(RankPlan { planner, transfers, edges, led: flags & LED != 0 })
+    Ok(RankPlan { planner, transfers, edges, between: Arc::new(between), led: flags & LED != 0 })
 }
 
 fn read_tree(from: &mut Reader, ranks: usize) -> Result<(Tree, Vec<Edge>), Malformed> {
@@ -144,9 +181,7 @@ fn read_tree(from: &mut Reader, ranks: usize) -> Result<(Tree, Vec<Edge>), Malfo
     }
     let mut into = Vec::new();
     for _ in 0..ranks {
-        let counts = from.u32()?;
-        let (window, feeds) = ((counts >> 16) as u16, counts as u16);
-        into.push(Edge { window, feeds, turn: Turn::read(from)? });
+        into.push(read_edge(from)?);
     }
     for _ in 0..from.u32()? {
         let target = NodeId(from.u32()?);

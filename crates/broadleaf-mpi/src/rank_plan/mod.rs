@@ -19,6 +19,7 @@ use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
 use edge::{Edges, Ends};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use edge::{goes_whole, on_the_wire, slots_by_way, Edge};
@@ -32,9 +33,14 @@ pub struct RankPlan {
     pub transfers: Arc<Transfers>,
     /// `edges[tree][rank]`: the one between `rank` and its parent; behind the trees of an all-reduce, its inward ones.
     pub edges: Arc<Vec<Vec<Edge>>>,
+    /// By inward tree of an all-reduce, those between the heads of its exchange.
+    pub between: Arc<Vec<Between>>,
     /// Only one rank of each host that shares memory takes part; it passes the message on inside.
     pub led: bool,
 }
+
+/// By sender and receiver.
+pub type Between = BTreeMap<(NodeId, NodeId), Edge>;
 
 /// `plan`, over the nodes of `platform`, as a plan over ranks. `ranks[node]` are the ranks that sit on a node,
 /// ascending; `is_served`: whether the ranks of that rank's node get the message by other means than the plan's.
@@ -70,6 +76,11 @@ pub fn expand(
         edges.push(into);
     }
     let inward = trees.split_off(plan.trees.len());
+    let between = plan.inward.iter().map(|tree| {
+        let pairs = of_plan.between_heads(tree, plan.root_of(tree)).into_iter();
+        pairs.map(|(from, to, edge)| ((leader(from), leader(to)), edge)).collect()
+    });
+    let between = Arc::new(between.collect());
     let period = plan
         .period
         .as_ref()
@@ -90,7 +101,7 @@ pub fn expand(
         period,
         ..plan.into()
     };
-    Ok(RankPlan { planner, transfers: Arc::new(transfers), edges: Arc::new(edges), led: false })
+    Ok(RankPlan { planner, transfers: Arc::new(transfers), edges: Arc::new(edges), between, led: false })
 }
 
 /// A node's ranks, its leader first.
@@ -107,7 +118,8 @@ fn expand_tree(
     inner: &[(NodeId, NodeId)],
     count: usize,
 ) -> Tree {
-    let mut builder = TreeBuilder::new(count).share(tree.share);
+    let heads = tree.exchange.iter().map(|&head| leader(head)).collect();
+    let mut builder = TreeBuilder::new(count).share(tree.share).exchange(heads);
     if let Some(root) = tree.root {
         builder = builder.root(leader(root));
     }

@@ -1,9 +1,9 @@
 //! One rank's part of a plan over ranks, for messages of one length.
 
-use super::{Edge, RankPlan};
+use super::{Between, Edge, RankPlan};
 use crate::smpi;
 use broadleaf::execute::{FlowWindow, NodeExecutor};
-use broadleaf::plan::{Direction, NodeProgram, OutChannel, Programs, Transfers};
+use broadleaf::plan::{Direction, InChannel, NodeProgram, OutChannel, Programs, Transfers};
 use broadleaf::platform::NodeId;
 use std::sync::Arc;
 
@@ -16,12 +16,14 @@ pub struct Part {
     programs: Arc<Programs>,
     program: Arc<NodeProgram>,
     edges: Arc<Vec<Vec<Edge>>>,
+    between: Arc<Vec<Between>>,
 }
 
 impl Part {
     /// `program` is one of `programs`, which are those of `plan`.
     pub fn new(plan: &RankPlan, programs: Arc<Programs>, program: Arc<NodeProgram>) -> Part {
-        Part { programs, program, edges: Arc::clone(&plan.edges) }
+        let (edges, between) = (Arc::clone(&plan.edges), Arc::clone(&plan.between));
+        Part { programs, program, edges, between }
     }
 
     pub fn programs(&self) -> &Programs {
@@ -38,7 +40,18 @@ impl Part {
 
     /// The edge that an output's segments are on their way over.
     pub fn edge(&self, output: &OutChannel) -> Edge {
-        self.over(output.tree, output.is_inward, output.child)
+        match output.is_exchanged {
+            true => self.between[output.tree as usize][&(output.child, output.to)],
+            false => self.over(output.tree, output.is_inward, output.child),
+        }
+    }
+
+    /// The same of an input.
+    fn edge_in(&self, input: &InChannel) -> Edge {
+        match input.is_exchanged {
+            true => self.between[input.tree as usize][&(input.child, self.program.node)],
+            false => self.over(input.tree, input.is_inward, input.child),
+        }
     }
 
     /// By the edge's lower end.
@@ -75,8 +88,7 @@ impl Part {
     /// its order: with a few more, early messages do not wait for a late one.
     fn ahead(&self) -> u32 {
         let inputs = self.program.inputs.iter();
-        let widest =
-            inputs.map(|input| self.over(input.tree, input.is_inward, input.child).window).max().unwrap_or(1);
+        let widest = inputs.map(|input| self.edge_in(input).window).max().unwrap_or(1);
         let more = match self.has_simulated_turns() {
             true if widest > 1 => EARLY_RECEIVES,
             _ => u32::from(self.transfers().period.is_none()),

@@ -7,6 +7,8 @@
 //! all-reduce this informs all ranks, in a gather and a reduction the root. In a gather, where a block may also have a
 //! length that the root does not expect, a hollow message's own length is the reason.
 
+mod heads;
+
 use super::buffer::Buffer;
 use crate::error::CallError;
 use crate::mpi::Mpi;
@@ -14,6 +16,7 @@ use crate::rank_plan::part::Part;
 use broadleaf::execute::Item;
 use broadleaf::plan::{Collective, Source};
 use broadleaf::platform::NodeId;
+use heads::Sums;
 use std::collections::{BTreeMap, HashMap};
 
 /// A segment that is only passed on: tree, lower end of the edge, segment.
@@ -56,6 +59,8 @@ pub(super) struct MessageMemory<'a> {
     passing: HashMap<(u32, u64), (Vec<u8>, usize)>,
     /// Contributions to a segment of a tree that wait for those of earlier children.
     partial: HashMap<(u32, u64), Contributions>,
+    /// At a head of an exchange, by tree and segment.
+    sums: HashMap<(u32, u64), Sums>,
     /// Hollow, and why.
     lack: Option<Lack>,
 }
@@ -79,6 +84,7 @@ impl<'a> MessageMemory<'a> {
             relayed: HashMap::new(),
             passing: HashMap::new(),
             partial: HashMap::new(),
+            sums: HashMap::new(),
             lack: None,
         }
     }
@@ -122,7 +128,7 @@ impl<'a> MessageMemory<'a> {
 
     /// The memory of segments that follow each other in the message, if all these do and belong there.
     fn run(&self, items: &[Item]) -> Option<Buffer> {
-        if self.only_passes() || items.iter().any(|item| item.relayed) {
+        if self.only_passes() || items.iter().any(|item| item.relayed || item.exchanged) {
             return None;
         }
         let (start, mut bytes) = self.place(items.first()?.segment);
@@ -151,7 +157,7 @@ impl<'a> MessageMemory<'a> {
         }
         let mut packed = Vec::new();
         for item in items {
-            if item.relayed || self.only_passes() {
+            if item.relayed || item.exchanged || self.only_passes() {
                 packed.extend(self.kept(item)?);
             } else {
                 let (at, bytes) = self.place(item.segment);
@@ -201,7 +207,10 @@ impl<'a> MessageMemory<'a> {
     /// Children are combined in a fixed order, so that a plan gives the same bits in every call. The executor
     /// forwards a segment when all contributions are in.
     fn combine(&mut self, item: &Item, data: Vec<u8>) -> Result<(), CallError> {
-        let inputs = self.part.program().inputs.iter().filter(|input| input.combines);
+        if item.exchanged {
+            return self.exchange(item, data);
+        }
+        let inputs = self.part.program().inputs.iter().filter(|input| input.combines && !input.is_exchanged);
         let children = inputs.filter(|input| input.tree == item.tree && input.target == item.target);
         let Some(place) = children.clone().position(|input| input.child == item.child) else {
             return Err(CallError::Internal("a contribution comes from no child".to_string()));
@@ -217,6 +226,7 @@ impl<'a> MessageMemory<'a> {
         }
         if segment.combined == count {
             self.partial.remove(&(item.tree, item.segment));
+            return self.sum_is_complete(item);
         }
         Ok(())
     }
@@ -238,6 +248,9 @@ impl<'a> MessageMemory<'a> {
     }
 
     fn kept(&mut self, item: &Item) -> Result<Vec<u8>, CallError> {
+        if item.exchanged {
+            return self.sum_sent(item);
+        }
         if !item.relayed {
             return self.passing(item.tree, item.segment);
         }

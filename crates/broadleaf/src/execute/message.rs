@@ -21,26 +21,30 @@ pub struct Item {
     pub relayed: bool,
     /// The receiver combines the bytes with its own of the segment instead of storing them.
     pub combines: bool,
+    /// The bytes are the sum that a head of an exchange gives to another one ([`crate::plan::Tree::exchange`]); the receiver
+    /// keeps its own until it has sent that to all of them.
+    pub exchanged: bool,
 }
 
 impl Item {
     /// The item of a rendezvous answer to `to`, which moves no bytes.
     pub fn answer(to: NodeId, tag: u32, segment: u64) -> Item {
-        Item { tag, segment, tree: 0, target: to, child: to, relayed: false, combines: false }
+        let (relayed, combines, exchanged) = (false, false, false);
+        Item { tag, segment, tree: 0, target: to, child: to, relayed, combines, exchanged }
     }
 
     /// A segment that `node` receives on a channel.
     pub fn received(input: &InChannel, node: NodeId, segment: u64) -> Item {
-        let InChannel { tag, tree, target, child, .. } = *input;
+        let InChannel { tag, tree, target, child, is_exchanged: exchanged, .. } = *input;
         let relayed = target != node;
-        Item { tag, segment, tree, target, child, relayed, combines: input.combines && !relayed }
+        Item { tag, segment, tree, target, child, relayed, combines: input.combines && !relayed, exchanged }
     }
 
     /// A segment that a node sends on a channel.
     pub fn sent(output: &OutChannel, segment: u64) -> Item {
-        let OutChannel { to, tag, tree, target, child, source, .. } = *output;
+        let OutChannel { to, tag, tree, target, child, source, is_exchanged: exchanged, .. } = *output;
         let combines = output.combines && to == target;
-        Item { tag, segment, tree, target, child, relayed: source != Source::Held, combines }
+        Item { tag, segment, tree, target, child, relayed: source != Source::Held, combines, exchanged }
     }
 }
 

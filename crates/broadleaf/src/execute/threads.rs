@@ -1,6 +1,6 @@
 //! The in-process transport: a thread per host, real bytes moved between their buffers.
 
-use super::{drive, Completion, FlowWindow, Kind, Message, NodeExecutor, Receive, Transport};
+use super::{drive, Completion, FlowWindow, Item, Kind, Message, NodeExecutor, Receive, Transport};
 use crate::plan::{Collective, NodeProgram, Programs};
 use crate::platform::NodeId;
 use std::collections::HashMap;
@@ -36,6 +36,8 @@ struct Threads<'a> {
     buffer: &'a mut [u8],
     /// Segments that this node only relays, by tree, edge and segment.
     scratch: HashMap<(u32, NodeId, u64), Vec<u8>>,
+    /// By segment, the sum of what other heads of an exchange have sent; the buffer keeps this one's own to the end.
+    exchanged: HashMap<u64, Vec<u8>>,
     inbox: Receiver<Parcel>,
     peers: &'a HashMap<NodeId, Sender<Parcel>>,
     sent: Vec<NodeId>,
@@ -57,12 +59,37 @@ impl Threads<'_> {
             return;
         }
         let range = self.range(segment);
-        if input.combines {
-            let combined = self.buffer[range].iter_mut().zip(bytes);
-            combined.for_each(|(held, byte)| *held = held.wrapping_add(*byte));
+        if input.is_exchanged {
+            add(self.exchanged.entry(segment).or_insert_with(|| vec![0; range.len()]), bytes);
+        } else if input.combines {
+            add(&mut self.buffer[range], bytes);
         } else {
             self.buffer[range].copy_from_slice(bytes);
         }
+    }
+
+    /// Adds the sums of other heads to this one's own, once all sends are over.
+    fn end_exchange(&mut self) {
+        for (segment, sum) in std::mem::take(&mut self.exchanged) {
+            let range = self.range(segment);
+            add(&mut self.buffer[range], &sum);
+        }
+    }
+}
+
+/// Byte by byte, wrapping.
+fn add(held: &mut [u8], bytes: &[u8]) {
+    held.iter_mut().zip(bytes).for_each(|(held, byte)| *held = held.wrapping_add(*byte));
+}
+
+impl Threads<'_> {
+    /// The bytes to send of a segment that this node holds: of an exchange, its own sum, and to others the whole one.
+    fn held(&self, item: Item) -> Vec<u8> {
+        let mut bytes = self.buffer[self.range(item.segment)].to_vec();
+        if let Some(sum) = self.exchanged.get(&item.segment).filter(|_| !item.exchanged) {
+            add(&mut bytes, sum);
+        }
+        bytes
     }
 }
 
@@ -77,7 +104,7 @@ impl Transport for Threads<'_> {
                     let relayed = self.scratch.remove(&(item.tree, item.child, item.segment));
                     bytes.extend(relayed.expect("a relay sends what it received"));
                 } else {
-                    bytes.extend_from_slice(&self.buffer[self.range(item.segment)]);
+                    bytes.extend(self.held(item));
                 }
             }
         }
@@ -166,11 +193,14 @@ pub fn run_on(
                     program: executor.program().clone(),
                     buffer,
                     scratch: HashMap::new(),
+                    exchanged: HashMap::new(),
                     inbox,
                     peers: senders,
                     sent: Vec::new(),
                 };
-                drive(&mut executor, &mut transport)
+                drive(&mut executor, &mut transport)?;
+                transport.end_exchange();
+                Ok(())
             }));
         }
         running.into_iter().try_for_each(|thread| thread.join().expect("a node's thread panicked"))

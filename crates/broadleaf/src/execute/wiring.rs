@@ -21,25 +21,34 @@ pub(super) fn peers_of(
     around.into_iter().map(|peer| Peer::new(peer, window(peer))).collect()
 }
 
-/// A tree, and whether its segments go inward.
-type Way = (u32, bool);
+/// A tree, whether its segments go inward, and whether heads exchange them.
+type Way = (u32, bool, bool);
 
 /// The inputs of each tree and direction that bring segments for the node itself.
 fn own_inputs(program: &NodeProgram) -> HashMap<Way, Vec<u32>> {
     let mut of_way: HashMap<Way, Vec<u32>> = HashMap::new();
     let own = program.inputs.iter().enumerate().filter(|(_, input)| input.target == program.node);
-    own.for_each(|(at, input)| of_way.entry((input.tree, input.is_inward)).or_default().push(at as u32));
+    own.for_each(|(at, input)| of_way.entry(way_of(input)).or_default().push(at as u32));
     of_way
 }
 
+fn way_of(input: &InChannel) -> Way {
+    (input.tree, input.is_inward, input.is_exchanged)
+}
+
 /// The inputs that bring an output's segments; none for the node's own segments.
-fn sources<'a>(of_way: &'a HashMap<Way, Vec<u32>>, output: &'a OutChannel) -> &'a [u32] {
-    if let Source::Relay(input) = &output.source {
-        return std::slice::from_ref(input);
+fn sources(of_way: &HashMap<Way, Vec<u32>>, output: &OutChannel) -> Vec<u32> {
+    if let Source::Relay(input) = output.source {
+        return vec![input];
     }
-    // Outward segments without an input were combined here, at the root of an all-reduce.
-    let ways = [(output.tree, output.is_inward), (output.tree, true)];
-    ways.iter().find_map(|way| of_way.get(way)).map_or(&[], Vec::as_slice)
+    let of = |is_inward, is_exchanged| {
+        of_way.get(&(output.tree, is_inward, is_exchanged)).map_or(&[][..], Vec::as_slice)
+    };
+    match of(output.is_inward, false) {
+        // Outward segments without an input were combined here, at the root or a head of an all-reduce.
+        [] if !output.is_inward => [of(true, false), of(true, true)].concat(),
+        inputs => inputs.to_vec(),
+    }
 }
 
 /// The outputs that each input feeds; the last entry is for the node's own message.
@@ -48,7 +57,7 @@ pub(super) fn outputs_by_input(program: &NodeProgram) -> Vec<Vec<u32>> {
     let mut fed = vec![Vec::new(); program.inputs.len() + 1];
     for (at, output) in program.outputs.iter().enumerate() {
         let inputs = sources(&of_way, output);
-        let inputs = if inputs.is_empty() { &own[..] } else { inputs };
+        let inputs = if inputs.is_empty() { &own[..] } else { &inputs };
         inputs.iter().for_each(|&input| fed[input as usize].push(at as u32));
     }
     fed
@@ -62,7 +71,7 @@ pub(super) fn inputs_by_output(program: &NodeProgram) -> Vec<Vec<u32>> {
         let is_joined = output.source == Source::Held
             && inputs.first().is_some_and(|&input| program.inputs[input as usize].is_inward);
         if is_joined {
-            inputs.to_vec()
+            inputs
         } else {
             Vec::new()
         }
@@ -74,7 +83,7 @@ pub(super) fn inputs_by_output(program: &NodeProgram) -> Vec<Vec<u32>> {
 pub(super) fn siblings(program: &NodeProgram) -> Vec<u32> {
     let of_way = own_inputs(program);
     let count = |input: &InChannel| match input.target == program.node {
-        true => of_way[&(input.tree, input.is_inward)].len() as u32,
+        true => of_way[&way_of(input)].len() as u32,
         false => 1,
     };
     program.inputs.iter().map(count).collect()
@@ -97,7 +106,7 @@ pub(super) fn slot_order(period: &Period, program: &NodeProgram, segments: &Segm
     if program.is_inward {
         // The trees in which the node is a leaf.
         let of_way = own_inputs(program);
-        let is_own = |segment: &u64| !of_way.contains_key(&(segments.tree_of(*segment) as u32, true));
+        let is_own = |segment: &u64| !of_way.contains_key(&(segments.tree_of(*segment) as u32, true, false));
         (0..segments.count()).filter(is_own).for_each(|segment| slots.hold(segment));
     } else if program.is_root && segments.blocks() > 1 {
         let own = (u64::from(program.block)..segments.count()).step_by(segments.blocks() as usize);

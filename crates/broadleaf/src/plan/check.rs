@@ -4,10 +4,12 @@
 //! and if its orders never block each other.
 
 mod deadlock;
+mod exchange;
 
 use super::{Collective, Period, Plan, Tree};
 use crate::platform::{NodeId, Platform};
 use deadlock::order_fault;
+use exchange::exchange_faults;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Tolerance of the shares' sum around 1.
@@ -69,6 +71,7 @@ pub fn faults(platform: &Platform, plan: &Plan) -> Vec<String> {
             break;
         }
     }
+    exchange_faults(platform, &plan, &mut faults);
     if faults.is_empty() {
         if let Some(period) = &plan.period {
             period_faults(platform, &plan, period, &mut faults);

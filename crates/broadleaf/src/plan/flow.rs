@@ -10,9 +10,35 @@ pub(crate) struct Flow<'a> {
     pub index: u32,
     pub tree: &'a Tree,
     pub is_inward: bool,
+    /// [`Tree::exchange`] of the share's way in.
+    pub exchange: &'a [NodeId],
 }
 
 impl Flow<'_> {
+    /// Where the heads exchange what has come in: for a node that is one of them, the others. `root` is the tree's.
+    pub fn other_heads(&self, root: NodeId, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let is_head = self.is_head(root, node);
+        let heads = std::iter::once(root).chain(self.exchange.iter().copied());
+        heads.filter(move |&head| is_head && head != node)
+    }
+
+    /// Whether the node exchanges what has come in.
+    pub fn is_head(&self, root: NodeId, node: NodeId) -> bool {
+        !self.exchange.is_empty() && (node == root || self.exchange.contains(&node))
+    }
+
+    /// The (parent, child) of every transfer of a segment: the tree's edges, except those between heads on the way out; on
+    /// the way in, every other head counts as a head's parent.
+    pub fn edges(&self, root: NodeId) -> impl Iterator<Item = (NodeId, NodeId)> + '_ {
+        let between = move |&(parent, child): &(NodeId, NodeId)| {
+            self.is_head(root, parent) && self.is_head(root, child)
+        };
+        let exchanged = std::iter::once(root).chain(self.exchange.iter().copied()).filter(|_| self.is_inward);
+        let exchanged =
+            exchanged.flat_map(move |child| self.other_heads(root, child).map(move |parent| (parent, child)));
+        self.tree.edges().filter(move |edge| !between(edge)).chain(exchanged)
+    }
+
     /// Sender and receiver of an edge.
     pub fn ends(&self, parent: NodeId, child: NodeId) -> (NodeId, NodeId) {
         if self.is_inward {
@@ -29,16 +55,20 @@ pub(crate) fn flows<'a>(collective: Collective, trees: &'a [Tree], inward: &'a [
     for (at, tree) in trees.iter().enumerate() {
         let index = at as u32;
         if collective.direction() == Direction::Both {
-            flows.extend(inward.get(at).map(|tree| Flow { index, tree, is_inward: true }));
+            let exchange = inward.get(at).map_or(&[][..], |tree| &tree.exchange);
+            flows.extend(inward.get(at).map(|tree| Flow { index, tree, is_inward: true, exchange }));
+            flows.push(Flow { index, tree, is_inward: false, exchange });
+            continue;
         }
-        flows.push(Flow { index, tree, is_inward: collective.is_inward() });
+        flows.push(Flow { index, tree, is_inward: collective.is_inward(), exchange: &[] });
     }
     flows
 }
 
 /// Whether no host passes on what it receives, in any tree; `root` is that of trees without their own.
 pub(crate) fn are_direct(root: NodeId, trees: &[Tree], inward: &[Tree]) -> bool {
-    trees.iter().chain(inward).all(|tree| tree.serves_leaves(tree.root.unwrap_or(root)))
+    let is_direct = |tree: &Tree| tree.exchange.is_empty() && tree.serves_leaves(tree.root.unwrap_or(root));
+    trees.iter().chain(inward).all(is_direct)
 }
 
 impl Period {

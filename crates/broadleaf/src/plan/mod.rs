@@ -17,6 +17,7 @@ mod positions;
 mod program;
 mod read;
 mod rehearsed;
+mod relays;
 mod routed;
 mod segments;
 mod subtrees;

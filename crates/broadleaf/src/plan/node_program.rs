@@ -29,6 +29,8 @@ pub struct InChannel {
     pub child: NodeId,
     /// Whether they go towards the tree's root.
     pub is_inward: bool,
+    /// Whether they come from another head of an exchange ([`Tree::exchange`](super::Tree::exchange)), with its sums.
+    pub is_exchanged: bool,
     /// Segments are combined with this node's own.
     pub combines: bool,
 }
@@ -48,6 +50,8 @@ pub struct OutChannel {
     pub child: NodeId,
     /// Whether they go towards the tree's root.
     pub is_inward: bool,
+    /// Whether they go to another head of an exchange ([`Tree::exchange`](super::Tree::exchange)), with this one's sums.
+    pub is_exchanged: bool,
     /// The receiver at the end of the edge combines them with its own.
     pub combines: bool,
     /// The source of the segments.

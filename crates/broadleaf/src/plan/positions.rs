@@ -25,7 +25,7 @@ pub(crate) fn tree_of_positions(
     // Each tree with the positions that it is still owed.
     let mut alike: HashMap<u64, Vec<(f64, u32)>> = HashMap::new();
     let mut sums = vec![0u64; trees.len()];
-    for Flow { index, tree, is_inward } in flows(collective, trees, inward) {
+    for Flow { index, tree, is_inward, .. } in flows(collective, trees, inward) {
         let sum = &mut sums[index as usize];
         *sum = tree.edges().fold(*sum, |sum, (from, to)| sum.wrapping_add(mark(is_inward, from, to)));
     }

@@ -4,6 +4,7 @@
 use super::cluster_trees::channels_over_clusters;
 use super::node_program::{InChannel, NodeProgram, OutChannel, SlotReceive, SlotSend, Source};
 use super::positions::tree_of_positions;
+use super::relays::{relays_of, Relay};
 use super::subtrees::Subtrees;
 use super::tags::{number_tags, number_tags_at};
 use super::{
@@ -31,15 +32,6 @@ pub struct Programs {
     /// By tree, for a scatter or a gather.
     subtrees: Vec<Subtrees>,
     has_ways_apart: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Relay {
-    flow: u32,
-    from: NodeId,
-    to: NodeId,
-    target: NodeId,
-    child: NodeId,
 }
 
 impl Programs {
@@ -263,15 +255,37 @@ impl Programs {
         let mut outputs = Vec::new();
         let mut relayed = relays.iter().peekable();
         for (index, flow) in plan.flows().into_iter().enumerate() {
-            let Flow { index: tree, tree: edges, is_inward } = flow;
+            let Flow { index: tree, tree: edges, is_inward, .. } = flow;
             let (tag, combines) = (0, is_inward && plan.collective.combines());
+            let root = edges.root.unwrap_or(plan.root);
+            let is_head = flow.is_head(root, node);
+            let is_exchanged = |child| is_head && flow.is_head(root, child);
             let mut receive = |from, child, target| {
-                inputs.push(InChannel { from, tag, tree, target, child, is_inward, combines });
+                let is_exchanged = is_exchanged(child);
+                inputs.push(InChannel { from, tag, tree, target, child, is_inward, is_exchanged, combines });
             };
             let mut send = |to, child, target, source| {
-                outputs.push(OutChannel { to, tag, tree, target, child, is_inward, combines, source });
+                let is_exchanged = is_exchanged(child);
+                outputs.push(OutChannel {
+                    to,
+                    tag,
+                    tree,
+                    target,
+                    child,
+                    is_inward,
+                    is_exchanged,
+                    combines,
+                    source,
+                });
             };
+            for other in flow.other_heads(root, node).filter(|_| is_inward) {
+                receive(other, other, node);
+                send(other, node, other, Source::Held);
+            }
             for &child in edges.children(node) {
+                if is_exchanged(child) {
+                    continue;
+                }
                 let beside = self.first_host(edges, child);
                 if is_inward {
                     receive(beside, child, node);
@@ -279,7 +293,7 @@ impl Programs {
                     send(beside, child, child, Source::Held);
                 }
             }
-            if let Some(parent) = parents[index][node.index()] {
+            if let Some(parent) = parents[index][node.index()].filter(|_| !is_head) {
                 let beside = self.last_host(edges, node).unwrap_or(parent);
                 if is_inward {
                     send(beside, node, parent, Source::Held);
@@ -358,30 +372,4 @@ impl Programs {
     fn last_host(&self, tree: &Tree, node: NodeId) -> Option<NodeId> {
         tree.via.get(&node)?.iter().copied().rev().find(|relay| self.is_host[relay.index()])
     }
-}
-
-/// The relays of each host; `parents` is by flow.
-fn relays_of(
-    flows: &[Flow],
-    parents: &[Vec<Option<NodeId>>],
-    is_host: &[bool],
-) -> HashMap<NodeId, Vec<Relay>> {
-    let mut relays: HashMap<NodeId, Vec<Relay>> = HashMap::new();
-    for (index, flow) in flows.iter().enumerate() {
-        for (&child, via) in &flow.tree.via {
-            let Some(parent) = parents[index][child.index()] else { continue };
-            let mut path = vec![parent];
-            path.extend(via.iter().filter(|relay| is_host[relay.index()]));
-            path.push(child);
-            if flow.is_inward {
-                path.reverse();
-            }
-            let target = path[path.len() - 1];
-            for hop in path.windows(3) {
-                let relay = Relay { flow: index as u32, from: hop[0], to: hop[2], target, child };
-                relays.entry(hop[1]).or_default().push(relay);
-            }
-        }
-    }
-    relays
 }

@@ -34,11 +34,12 @@ struct RawTree {
     root: Option<NodeId>,
     edges: Vec<(NodeId, NodeId)>,
     via: Vec<(NodeId, Vec<NodeId>)>,
+    exchange: Vec<NodeId>,
 }
 
 impl RawTree {
     fn build(self, count: usize) -> Tree {
-        let mut builder = TreeBuilder::new(count).share(self.share);
+        let mut builder = TreeBuilder::new(count).share(self.share).exchange(self.exchange);
         self.edges.into_iter().for_each(|(parent, child)| {
             builder.add(parent, child);
         });
@@ -228,7 +229,11 @@ fn read_tree(place: &Place, names: &mut Names) -> Result<RawTree, Fault> {
         }
     }
     let root = place.optional("root")?.map(|field| names.read(&field)).transpose()?;
-    Ok(RawTree { share, root, edges, via })
+    let exchange = match place.optional("exchange")? {
+        Some(heads) => heads.items()?.map(|head| names.read(&head)).collect::<Result<_, _>>()?,
+        None => Vec::new(),
+    };
+    Ok(RawTree { share, root, edges, via, exchange })
 }
 
 fn read_period(place: &Place, is_allreduce: bool, names: &mut Names) -> Result<Period, Fault> {

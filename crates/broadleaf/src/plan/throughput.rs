@@ -42,7 +42,7 @@ fn bound_throughput(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> 
         let tree = flow.tree;
         let below = plan.collective.is_personalised().then(|| Subtrees::new(tree, plan.root));
         let whole = [(segment_of(plan, plan.root_of(tree), bytes), 1.0)];
-        for (parent, child) in tree.edges() {
+        for (parent, child) in flow.edges(plan.root_of(tree)) {
             let blocks = below.as_ref().map(|below| carried_below(plan, below.below(child), bytes));
             let carried = blocks.as_deref().unwrap_or(&whole);
             let (_, to) = flow.ends(parent, child);

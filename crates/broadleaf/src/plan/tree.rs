@@ -15,6 +15,9 @@ pub struct Tree {
     children: Vec<NodeId>,
     /// The relays of the transfer into a node, in order from its parent.
     pub via: BTreeMap<NodeId, Vec<NodeId>>,
+    /// Of an all-reduce's way in, children of the root, on both ways. Each of these *heads*, and the root, sends what has
+    /// come in to it to all others of them, and combines what they send; nothing goes out from the root to a head.
+    pub exchange: Vec<NodeId>,
 }
 
 impl Tree {
@@ -80,6 +83,7 @@ impl Tree {
         }
         let mut tree = builder.share(self.share).build();
         tree.root = self.root.map(moved);
+        tree.exchange = self.exchange.iter().map(|&head| moved(head)).collect();
         tree.via = self
             .via
             .iter()
@@ -97,12 +101,14 @@ pub struct TreeBuilder {
     root: Option<NodeId>,
     edges: Vec<(NodeId, NodeId)>,
     via: BTreeMap<NodeId, Vec<NodeId>>,
+    exchange: Vec<NodeId>,
 }
 
 impl TreeBuilder {
     /// A tree without edges, share 1, over `node_count` nodes.
     pub fn new(node_count: usize) -> Self {
-        TreeBuilder { node_count, share: 1.0, root: None, edges: Vec::new(), via: BTreeMap::new() }
+        let (edges, via, exchange) = (Vec::new(), BTreeMap::new(), Vec::new());
+        TreeBuilder { node_count, share: 1.0, root: None, edges, via, exchange }
     }
 
     /// Sets the tree's share of the message, 0 … 1.
@@ -114,6 +120,12 @@ impl TreeBuilder {
     /// Gives the tree a root of its own.
     pub fn root(mut self, root: NodeId) -> Self {
         self.root = Some(root);
+        self
+    }
+
+    /// These children of the root exchange their sums with it ([`Tree::exchange`]).
+    pub fn exchange(mut self, heads: Vec<NodeId>) -> Self {
+        self.exchange = heads;
         self
     }
 
@@ -147,6 +159,7 @@ impl TreeBuilder {
             children[*slot as usize] = child;
             *slot += 1;
         }
-        Tree { share: self.share, root: self.root, first, children, via: self.via }
+        let TreeBuilder { share, root, via, exchange, .. } = self;
+        Tree { share, root, first, children, via, exchange }
     }
 }

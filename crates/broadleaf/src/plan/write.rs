@@ -89,6 +89,9 @@ impl Plan {
                 .collect();
             entry.insert("via".into(), Value::Object(via));
         }
+        if !tree.exchange.is_empty() {
+            entry.insert("exchange".into(), json!(list(&tree.exchange)));
+        }
         Value::Object(entry)
     }
 }

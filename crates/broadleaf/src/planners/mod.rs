@@ -8,6 +8,7 @@ mod all_reduce;
 mod anneal;
 pub mod baselines;
 pub mod clustered;
+mod exchange;
 mod instance;
 mod optimal;
 mod pipelines;

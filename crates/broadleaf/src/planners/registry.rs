@@ -1,8 +1,8 @@
 //! The registry: every planner, in one slice.
 
 use super::{
-    all_reduce, baselines, clustered, optimal, pipelines, shapes, throughput, time_needed, Instance, Planner,
-    Unsupported,
+    all_reduce, baselines, clustered, exchange, optimal, pipelines, shapes, throughput, time_needed,
+    Instance, Planner, Unsupported,
 };
 use crate::budget::Budget;
 use crate::plan::{Collective, Direction, Plan, PlanError};
@@ -103,10 +103,11 @@ pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) ->
         let first = if budget.is_timed() { budget.divided(2) } else { budget.clone() };
         let way_in = planned(planner, &inward, &first)?;
         time_needed::to_route(&way_in, 2, instance.platform, budget)?;
-        return all_reduce::joined(instance, way_in, planned(planner, &outward, budget)?);
+        let joined = all_reduce::joined(instance, way_in, planned(planner, &outward, budget)?)?;
+        return Ok(exchange::with_farthest(instance.platform, joined));
     }
     time_needed::to_plan(planner, 1, instance, budget)?;
-    let plan = planned(planner, instance, budget)?;
+    let plan = exchange::with_farthest(instance.platform, planned(planner, instance, budget)?);
     let is_finished =
         planner.card().profile.finish.is_some() && instance.collective.outward() == Collective::Bcast;
     let times = if is_finished { TIMES_FINISHED } else { 1 };

@@ -11,14 +11,24 @@ pub(in crate::plan) fn channels_over_clusters(
 ) -> (Vec<InChannel>, Vec<OutChannel>) {
     let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
     for at in 0..clusters.tree_count() {
-        let (tree, tag, is_inward, combines) = (at as u32, 0, false, false);
+        let (tree, tag, is_inward, is_exchanged, combines) = (at as u32, 0, false, false, false);
         for to in clusters.children(at, node) {
             let (target, child, source) = (to, to, Source::Held);
-            outputs.push(OutChannel { to, tag, tree, target, child, is_inward, combines, source });
+            outputs.push(OutChannel {
+                to,
+                tag,
+                tree,
+                target,
+                child,
+                is_inward,
+                is_exchanged,
+                combines,
+                source,
+            });
         }
         if let Some(from) = clusters.parent(at, node) {
             let (target, child) = (node, node);
-            inputs.push(InChannel { from, tag, tree, target, child, is_inward, combines });
+            inputs.push(InChannel { from, tag, tree, target, child, is_inward, is_exchanged, combines });
         }
     }
     (inputs, outputs)

@@ -2,7 +2,8 @@
 
 use super::groups::{by_cluster, by_latency, by_site};
 use crate::model::{occupation, Resource};
-use crate::plan::{PlanError, Tree};
+use crate::plan::{Flow, PlanError, Tree};
+use crate::planners::exchange::longest_way_s;
 use crate::planners::{Instance, Unsupported};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::BTreeMap;
@@ -82,24 +83,21 @@ pub(super) fn promise(instance: &Instance, trees: &[Tree], ways: &[bool]) -> Opt
     let mut held_s: BTreeMap<Resource, f64> = BTreeMap::new();
     let mut longest_s: f64 = 0.0;
     for tree in trees {
-        let mut way_s = 0.0;
+        let root = tree.root.unwrap_or(instance.root);
         for &is_inward in ways {
-            let mut at_s = vec![0.0; platform.node_count()];
-            for parent in tree.breadth_first(tree.root.unwrap_or(instance.root)) {
-                for &child in tree.children(parent) {
-                    let (from, to) = if is_inward { (child, parent) } else { (parent, child) };
-                    let class = platform.link(from, to)?;
-                    let held = occupation(platform, Hop { from, to, class }, segment_bytes);
-                    at_s[child.index()] = at_s[parent.index()] + held.arrival_s;
-                    for window in held.windows {
-                        *held_s.entry(window.resource).or_default() +=
-                            window.duration_s * segments * tree.share;
-                    }
+            let flow = Flow { index: 0, tree, is_inward, exchange: &tree.exchange };
+            for (parent, child) in flow.edges(root) {
+                let (from, to) = flow.ends(parent, child);
+                let class = platform.link(from, to)?;
+                let held = occupation(platform, Hop { from, to, class }, segment_bytes);
+                for window in held.windows {
+                    *held_s.entry(window.resource).or_default() += window.duration_s * segments * tree.share;
                 }
             }
-            way_s += at_s.into_iter().fold(0.0, f64::max);
         }
-        longest_s = longest_s.max(way_s);
+        let of_way = |is_inward: bool| ways.contains(&is_inward).then_some(tree);
+        let both = [of_way(true), of_way(false)];
+        longest_s = longest_s.max(longest_way_s(platform, segment_bytes, root, both, &tree.exchange)?);
     }
     let pipes = held_s.iter().filter(|(resource, _)| matches!(resource, Resource::Shared(_)));
     let pipe_s = pipes.map(|(_, &held_s)| held_s).fold(0.0, f64::max);

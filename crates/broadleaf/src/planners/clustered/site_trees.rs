@@ -6,7 +6,9 @@
 //! combined on its way up its tree, and goes out on the same one. The trees start at other hosts of each cluster, so that
 //! the hosts' ports share the work. Their roots are either all at the site that is nearest to all others, which keeps the
 //! way in and out short, or at each site in turn, which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages
-//! then, the least possible. The plan that is quicker by its busiest resource and its longest way is taken.
+//! then, the least possible. Or the heads of all sites send their sums to each other: each long link is crossed once, by
+//! more messages, which suits short ones; then a single tree may do. The plan that is quicker by its busiest resource and its
+//! longest way is taken.
 //!
 //! A sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes, would keep their
 //! sites waiting.
@@ -36,8 +38,8 @@
 //! let instance = Instance { collective: Collective::Allreduce, ..instance };
 //! let plan = plan_with(find("site-trees").unwrap(), &instance, &Budget::UNLIMITED).unwrap();
 //! let trace = broadleaf::simulate::simulate(&platform, &plan, false).unwrap();
-//! // b's message takes a second and the latency, and so does the sum on its way back.
-//! assert_eq!(trace.finish_s, [1.5, 3.0]);
+//! // Each sends its message to the other one: a second and the latency.
+//! assert_eq!(trace.finish_s, [1.5, 1.5]);
 //! ```
 
 use super::site_promise::{has_sites, latencies_s, quickest, sites};
@@ -51,6 +53,8 @@ use crate::platform::{NodeId, Platform};
 const TREES_OF_ONE_SITE: usize = 4;
 /// With more sites than this, not every site has a root.
 const MOST_TREES: usize = 16;
+/// The heads of more sites do not exchange what has come in: each would send it to all others.
+const MOST_EXCHANGING: usize = 16;
 /// Children of a host of those trees that is no head.
 pub(super) const CHILDREN_OF_ONE_SITE: usize = 2;
 /// A host has no more children than this unless it is a head; more lengthen the wait for the last one.
@@ -91,13 +95,26 @@ impl Planner for SiteTrees {
         let one = (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE);
         let turns = (count, count.min(MOST_CHILDREN));
         let set = |clusters: Clusters| {
-            let at_one = along(platform, &sites, one, clusters, |_| star(nearest));
-            [at_one, along(platform, &sites, turns, clusters, star)]
+            let at_one = |shape| along(platform, &sites, shape, clusters, |_| star(nearest));
+            let exchanged = |shape| {
+                let mut trees = at_one(shape);
+                for tree in &mut trees {
+                    let children = tree.children(tree.root.unwrap_or(root));
+                    tree.exchange = children[..sites.len() - 1].to_vec();
+                }
+                trees
+            };
+            let mut sets = vec![at_one(one), along(platform, &sites, turns, clusters, star)];
+            if sites.len() <= MOST_EXCHANGING {
+                sets.extend([one, (1, MOST_CHILDREN), (1, usize::MAX)].map(exchanged));
+            }
+            sets
         };
         let sets = Clusters::BOTH.map(set).concat();
         let (_, quickest) = quickest(CARD.name, instance, &sets, &[true, false])?;
-        let trees = sets[quickest].clone();
-        let inward = trees.clone();
+        let inward = sets[quickest].clone();
+        let mut trees = inward.clone();
+        trees.iter_mut().for_each(|tree| tree.exchange.clear());
         let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
         Ok(Plan { collective, inward: inward.into(), skip_busy: true, seed, ..plan })
     }

@@ -1,0 +1,125 @@
+//! The hosts of an all-reduce that exchange what has come in to them.
+//!
+//! Through a tree's root, a contribution takes the way to the root and the way out. If the root and one of its children send
+//! their sums to each other instead, both have the whole when the other's sum has come, with as many messages as before: the
+//! link between them is crossed one way after the other no longer. More than two such *heads* send each other more messages
+//! than a root does.
+
+use crate::model::occupation;
+use crate::plan::{Plan, Tree};
+use crate::platform::{Hop, NodeId, Platform};
+
+/// Looking at more edges would take longer than planning: about 0.2 s.
+const MOST_EDGES: usize = 1 << 20;
+/// Relative; less is rounding.
+const LEAST_GAIN: f64 = 1e-9;
+
+/// The same all-reduce, in which each tree's root exchanges with the child that has the farthest hosts below it where that
+/// shortens the longest way. Plans with a period, those that exchange already, and those of blocks that no host passes on,
+/// whose ways are apart in time, stay as they are.
+pub(super) fn with_farthest(platform: &Platform, mut plan: Plan) -> Plan {
+    let exchanges = plan.inward.iter().any(|tree| !tree.exchange.is_empty());
+    let are_apart = plan.trees.len() > 1 && plan.is_direct();
+    if plan.period.is_some()
+        || exchanges
+        || are_apart
+        || plan.inward.len() * platform.node_count() > MOST_EDGES
+    {
+        return plan;
+    }
+    let pairs = plan.inward.iter().zip(plan.trees.iter());
+    let heads: Vec<Option<NodeId>> = pairs
+        .map(|(inward, outward)| {
+            farthest(platform, plan.segment_bytes, plan.root_of(inward), [inward, outward])
+        })
+        .collect();
+    if heads.iter().any(Option::is_some) {
+        plan.inward.iter_mut().zip(heads).for_each(|(tree, head)| tree.exchange.extend(head));
+    }
+    plan
+}
+
+fn farthest(platform: &Platform, bytes: u64, root: NodeId, ways: [&Tree; 2]) -> Option<NodeId> {
+    let [inward, outward] = ways;
+    let heads: Vec<NodeId> = [root].iter().chain(inward.children(root)).copied().collect();
+    let (in_s, out_s) = (
+        depths_s(platform, bytes, &heads, inward, true)?,
+        depths_s(platform, bytes, &heads, outward, false)?,
+    );
+    let mut far: Option<(f64, NodeId)> = None;
+    for (at, &child) in heads.iter().enumerate().skip(1) {
+        let both_s = hop_s(platform, bytes, child, root)?
+            + in_s[at]
+            + hop_s(platform, bytes, root, child)?
+            + out_s[at];
+        if far.is_none_or(|(longest_s, _)| both_s > longest_s) {
+            far = Some((both_s, child));
+        }
+    }
+    let (_, head) = far?;
+    let is_direct = |tree: &Tree| tree.children(root).contains(&head) && !tree.via.contains_key(&head);
+    let longest_s =
+        |exchange: &[NodeId]| longest_way_s(platform, bytes, root, [Some(inward), Some(outward)], exchange);
+    let is_worth_it =
+        is_direct(inward) && is_direct(outward) && longest_s(&[head])? < longest_s(&[])? * (1.0 - LEAST_GAIN);
+    is_worth_it.then_some(head)
+}
+
+/// The time of a segment by the longest way in and out of an all-reduce's tree, or by one of these ways, where the root and
+/// the hosts in `exchange` are heads, seconds. `None` where an edge has no link.
+pub(super) fn longest_way_s(
+    platform: &Platform,
+    bytes: u64,
+    root: NodeId,
+    [inward, outward]: [Option<&Tree>; 2],
+    exchange: &[NodeId],
+) -> Option<f64> {
+    let heads = [&[root], exchange].concat();
+    let of_way = |tree: Option<&Tree>, is_inward: bool| match tree {
+        Some(tree) => depths_s(platform, bytes, &heads, tree, is_inward),
+        None => Some(vec![0.0; heads.len()]),
+    };
+    let (in_s, out_s) = (of_way(inward, true)?, of_way(outward, false)?);
+    let mut longest_s = 0.0f64;
+    for (&to, out_s) in heads.iter().zip(&out_s) {
+        for (&from, in_s) in heads.iter().zip(&in_s) {
+            let between_s = if from == to { 0.0 } else { hop_s(platform, bytes, from, to)? };
+            longest_s = longest_s.max(in_s + between_s + out_s);
+        }
+    }
+    Some(longest_s)
+}
+
+/// By head, the first of which is the tree's root, the longest way between it and a host below it that is below no other
+/// head, seconds.
+fn depths_s(
+    platform: &Platform,
+    bytes: u64,
+    heads: &[NodeId],
+    tree: &Tree,
+    is_inward: bool,
+) -> Option<Vec<f64>> {
+    let mut place = vec![0; platform.node_count()];
+    heads.iter().enumerate().for_each(|(at, head)| place[head.index()] = at);
+    let mut at_s = vec![0.0; platform.node_count()];
+    let mut depths_s = vec![0.0f64; heads.len()];
+    for parent in tree.breadth_first(heads[0]) {
+        for &child in tree.children(parent) {
+            if place[child.index()] > 0 {
+                continue;
+            }
+            let (from, to) = if is_inward { (child, parent) } else { (parent, child) };
+            let head = place[parent.index()];
+            place[child.index()] = head;
+            at_s[child.index()] = at_s[parent.index()] + hop_s(platform, bytes, from, to)?;
+            depths_s[head] = depths_s[head].max(at_s[child.index()]);
+        }
+    }
+    Some(depths_s)
+}
+
+/// Of a transfer that waits for nothing, seconds.
+fn hop_s(platform: &Platform, bytes: u64, from: NodeId, to: NodeId) -> Option<f64> {
+    let class = platform.link(from, to)?;
+    Some(occupation(platform, Hop { from, to, class }, bytes).arrival_s)
+}

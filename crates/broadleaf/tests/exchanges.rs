@@ -1,0 +1,223 @@
+//! All-reduces in which the heads of several subtrees exchange what has come in to them.
+
+mod delivery;
+
+use broadleaf::budget::Budget;
+use broadleaf::execute::threads;
+use broadleaf::optimum::allreduce_bound_s;
+use broadleaf::plan::{check, throughput, Collective, Plan, Programs};
+use broadleaf::planners::{find, plan_with, Instance};
+use broadleaf::platform::{NodeId, Platform};
+use broadleaf::random::Random;
+use broadleaf::simulate::{estimate, simulate};
+
+/// Sites of so few hosts each, "a0", "a1", …, "b0", …, 1 byte/s everywhere, 100 s between sites.
+fn sites(sizes: &[usize]) -> Platform {
+    let name = |site: usize, host: usize| format!("{}{host}", char::from(b'a' + site as u8));
+    let hosts = |site: usize| (0..sizes[site]).map(move |host| name(site, host));
+    let all = 0..sizes.len();
+    let nodes: Vec<_> = all
+        .clone()
+        .flat_map(|site| hosts(site).map(move |id| serde_json::json!({"id": id, "cluster": name(site, 0)})))
+        .collect();
+    let meshes = all.clone().filter(|&site| sizes[site] > 1).map(|site| {
+        serde_json::json!({"nodes": hosts(site).collect::<Vec<_>>(), "link": {"bandwidth_bytes_per_s": 1}})
+    });
+    let pairs = all.clone().flat_map(|site| (0..site).map(move |other| (name(other, 0), name(site, 0))));
+    let bridges = pairs.map(|(from, to)| {
+        serde_json::json!({"from_cluster": from, "to_cluster": to, "both_ways": true,
+            "link": {"bandwidth_bytes_per_s": 1, "latency_s": 100}})
+    });
+    let document = serde_json::json!({
+        "format": "broadleaf-platform/1", "name": "sites", "port_model": "one-port", "nodes": nodes,
+        "meshes": meshes.collect::<Vec<_>>(), "bridges": bridges.collect::<Vec<_>>(),
+    });
+    Platform::from_json(&document.to_string()).unwrap()
+}
+
+/// A tree as JSON, and whether its heads exchange.
+fn plan(platform: &Platform, bytes: u64, segment: u64, trees: &[(f64, &str, &str, &str)]) -> Plan {
+    let tree = |(share, root, children, exchange): &(f64, &str, &str, &str), is_inward: bool| {
+        let exchange = if is_inward && !exchange.is_empty() {
+            format!(r#", "exchange": {exchange}"#)
+        } else {
+            String::new()
+        };
+        format!(r#"{{"share": {share}, "root": "{root}", "children": {children}{exchange}}}"#)
+    };
+    let list = |is_inward| trees.iter().map(|each| tree(each, is_inward)).collect::<Vec<_>>().join(", ");
+    let text = format!(
+        r#"{{"format": "broadleaf-plan/1", "collective": "allreduce", "root": "a0", "message_bytes": {bytes},
+            "segment_bytes": {segment}, "inward": [{}], "outward": [{}]}}"#,
+        list(true),
+        list(false)
+    );
+    Plan::from_json(&text).unwrap().bind(platform).unwrap()
+}
+
+/// Two sites of two hosts.
+const TWO: &str = r#"{"a0": ["b0", "a1"], "b0": ["b1"]}"#;
+/// Sites of two, three and one host.
+const THREE: &str = r#"{"a0": ["b0", "c0", "a1"], "b0": ["b1"], "b1": ["b2"]}"#;
+const THREE_FROM_B: &str = r#"{"b1": ["c0", "a1", "b0", "b2"], "a1": ["a0"]}"#;
+
+/// By hand, 10 bytes: both sites are combined at 10 s. Through the root, b's part is there at 120 s, and the sum reaches b0
+/// at 230 s; exchanged, both heads have it at 120 s.
+#[test]
+fn an_exchange_crosses_the_long_link_once() {
+    let platform = sites(&[2, 2]);
+    for (exchange, by_hand_s) in
+        [("", [120.0, 140.0, 230.0, 240.0]), (r#"["b0"]"#, [120.0, 130.0, 120.0, 130.0])]
+    {
+        let plan = plan(&platform, 10, 10, &[(1.0, "a0", TWO, exchange)]);
+        assert_eq!(check::faults(&platform, &plan), [""; 0]);
+        assert_eq!(simulate(&platform, &plan, false).unwrap().finish_s, by_hand_s, "{exchange}");
+    }
+}
+
+/// Each byte leaves b0 for its three hosts and for a0, in an exchange for c0 as well.
+#[test]
+fn the_load_counts_what_heads_send_each_other() {
+    let platform = sites(&[1, 4, 1]);
+    let children = r#"{"a0": ["b0", "c0"], "b0": ["b1", "b2", "b3"]}"#;
+    for (exchange, by_hand) in [("", 4.0), (r#"["b0"]"#, 4.0), (r#"["b0", "c0"]"#, 5.0)] {
+        let plan = plan(&platform, 100, 10, &[(1.0, "a0", children, exchange)]);
+        let rate = throughput(&platform, &plan).unwrap();
+        assert!((rate * by_hand - 1.0).abs() < 1e-12, "{exchange}: {rate}");
+    }
+}
+
+/// Sums by definition, of one and of several segments and trees; a file read again is the same plan.
+#[test]
+fn every_host_has_every_contribution_once() {
+    let platform = sites(&[2, 3, 1]);
+    let hosts: Vec<NodeId> = platform.hosts().collect();
+    let exchanged = r#"["b0", "c0"]"#;
+    for (bytes, segment) in [(1, 1), (10, 10), (100, 7), (1000, 13)] {
+        for trees in [
+            &[(1.0, "a0", THREE, exchanged)][..],
+            &[(1.0, "a0", THREE, r#"["c0"]"#)],
+            &[(0.5, "a0", THREE, exchanged), (0.5, "b1", THREE_FROM_B, r#"["a1", "c0"]"#)],
+            &[(0.25, "b1", THREE_FROM_B, ""), (0.75, "a0", THREE, exchanged)],
+        ] {
+            let plan = plan(&platform, bytes, segment, trees);
+            assert_eq!(check::faults(&platform, &plan), [""; 0]);
+            let again = Plan::from_json(&plan.to_json().to_string()).unwrap().bind(&platform).unwrap();
+            assert_eq!((&again.inward, &again.trees), (&plan.inward, &plan.trees));
+            let programs = Programs::for_platform(&plan, &platform).unwrap();
+            let buffers = threads::run_on(&programs, |node| delivery::initial(&programs, node)).unwrap();
+            for &host in &hosts {
+                let (place, wanted) = delivery::wanted(&programs, &hosts, host);
+                assert_eq!(buffers[host.index()][place], wanted, "{host:?}, {bytes} bytes");
+            }
+            let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+            assert!(makespan_s >= 100.0 && estimate(&platform, &plan).unwrap() <= makespan_s * 1.01);
+            let bound_s = allreduce_bound_s(&platform, NodeId(0), bytes, &Budget::UNLIMITED);
+            assert!(makespan_s >= bound_s, "{makespan_s} s, and the bound is {bound_s} s");
+        }
+    }
+}
+
+#[test]
+fn an_exchange_of_others_than_the_roots_children_is_refused() {
+    let platform = sites(&[2, 3, 1]);
+    let faults = |children: &str, exchange: &str| {
+        check::faults(&platform, &plan(&platform, 10, 10, &[(1.0, "a0", children, exchange)])).join("; ")
+    };
+    let not_below = "is in the exchange, and no child of the root on both ways, without relays";
+    assert_eq!(faults(THREE, r#"["b1"]"#), format!("tree 0: \"b1\" {not_below}"));
+    assert_eq!(faults(THREE, r#"["a0"]"#), "tree 0: \"a0\" is in the exchange twice");
+    assert_eq!(faults(THREE, r#"["b0", "b0"]"#), "tree 0: \"b0\" is in the exchange twice");
+
+    let mut document = plan(&platform, 10, 10, &[(1.0, "a0", THREE, r#"["b0"]"#)]).to_json();
+    let outward = serde_json::json!({"a0": ["c0", "a1"], "c0": ["b0"], "b0": ["b1", "b2"]});
+    let judged = |document: &serde_json::Value| {
+        check::faults(&platform, &Plan::from_json(&document.to_string()).unwrap()).join("; ")
+    };
+    let children = std::mem::replace(&mut document["outward"][0]["children"], outward);
+    assert_eq!(judged(&document), format!("tree 0: \"b0\" {not_below}"));
+    document["outward"][0]["children"] = children;
+    document["outward"][0]["exchange"] = serde_json::json!(["b0"]);
+    let only_inward = "is in an exchange, which only an inward tree of an allreduce has";
+    assert_eq!(judged(&document), format!("tree 0: \"b0\" {only_inward}"));
+
+    // b and c meet at a only.
+    let mut document = platform.to_json();
+    document["bridges"].as_array_mut().unwrap().retain(|bridge| bridge["from_cluster"] == "a0");
+    let platform = Platform::from_json(&document.to_string()).unwrap();
+    let plan = plan(&platform, 10, 10, &[(1.0, "a0", THREE, r#"["b0", "c0"]"#)]);
+    let no_link = "tree 0: no link for the exchange";
+    assert_eq!(
+        check::faults(&platform, &plan),
+        [format!("{no_link} (\"b0\", \"c0\")"), format!("{no_link} (\"c0\", \"b0\")")]
+    );
+}
+
+fn planned(platform: &Platform, planner: &str, message_bytes: u64) -> Plan {
+    let instance = Instance::new(platform, NodeId(0), message_bytes).unwrap();
+    let instance = Instance { collective: Collective::Allreduce, ..instance };
+    let plan = plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap();
+    assert_eq!(check::faults(platform, &plan), [""; 0]);
+    plan
+}
+
+fn through_roots(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    plan.inward.iter_mut().for_each(|tree| tree.exchange.clear());
+    plan
+}
+
+/// As worked out above; and all heads, for a short message.
+#[test]
+fn planners_let_heads_exchange() {
+    let platform = sites(&[2, 2]);
+    let plan = planned(&platform, "magpie", 10);
+    assert_eq!(simulate(&platform, &plan, false).unwrap().finish_s, [120.0, 130.0, 120.0, 130.0]);
+
+    let platform = sites(&[2, 3, 1, 2]);
+    let plan = planned(&platform, "site-trees", 2);
+    assert!(plan.inward.iter().all(|tree| tree.exchange.len() == 3));
+    let makespan_s = simulate(&platform, &plan, false).unwrap().makespan_s;
+    assert!(makespan_s < 120.0, "{makespan_s} s, of which the longest link is 100");
+}
+
+/// Equal hosts below one root, blocks that nobody passes on, and a timetable.
+#[test]
+fn plans_that_would_gain_nothing_stay_as_they_are() {
+    let one_port = sites(&[5]);
+    let text = one_port.to_json().to_string();
+    let multi_port = Platform::from_json(&text.replace("one-port", "multi-port")).unwrap();
+    for (platform, planner, trees) in
+        [(&one_port, "flat", 1), (&multi_port, "flat", 5), (&one_port, "ring", 5)]
+    {
+        let plan = planned(platform, planner, 100);
+        assert_eq!((plan.inward.len(), &plan), (trees, &through_roots(&plan)), "{planner}");
+    }
+}
+
+/// Where no transfer waits for a port, every exchange makes the plan quicker.
+#[test]
+fn a_planners_exchange_is_quicker_than_its_root() {
+    let mut random = Random::new(11);
+    let mut exchanged = 0;
+    for _ in 0..40 {
+        let sizes: Vec<usize> = (0..2 + random.below(3)).map(|_| 1 + random.below(4)).collect();
+        let mut document = sites(&sizes).to_json();
+        document["port_model"] = "link-capacity".into();
+        for bridge in document["bridges"].as_array_mut().unwrap() {
+            bridge["link"]["latency_s"] = (1.0 + 100.0 * random.unit()).into();
+        }
+        let platform = Platform::from_json(&document.to_string()).unwrap();
+        for planner in ["magpie", "binomial", "fnf", "ecef", "mpich-g2", "site-trees", "site-packing"] {
+            let plan = planned(&platform, planner, 1);
+            if plan.inward.iter().all(|tree| tree.exchange.is_empty()) {
+                continue;
+            }
+            exchanged += 1;
+            let [with_s, without_s] = [plan.clone(), through_roots(&plan)]
+                .map(|plan| simulate(&platform, &plan, false).unwrap().makespan_s);
+            assert!(with_s < without_s, "{planner} on {sizes:?}: {with_s} s, through the root {without_s} s");
+        }
+    }
+    assert!(exchanged > 100, "{exchanged}");
+}
