@@ -40,14 +40,15 @@ class Tree:
     @property
     def hops(self) -> list[tuple[str, str]]:
         """(sender, receiver) of every transfer of a segment."""
-        heads = [self.root, *self.exchange]
-        apart = [pair for pair in self.edges if pair[0] != self.root or pair[1] not in self.exchange]
+        # A plan that nothing has checked may name a host twice.
+        heads = dict.fromkeys([self.root, *self.exchange])
+        apart = [(parent, child) for parent, child in self.edges if parent != self.root or child not in heads]
         exchanged = list(permutations(heads, 2)) if self.is_inward else []
         return [self.along(*pair) for pair in apart] + exchanged
 
     def to_networkx(self) -> nx.DiGraph[str]:
-        """The tree's `hops` as a NetworkX DiGraph; `order` is a child's place among its parent's children,
-        from 0.
+        """The tree's `hops` as a NetworkX DiGraph. A tree edge has `order`, the child's place among its
+        parent's children, from 0; what else heads send each other has none.
         """
         import networkx as nx
 

@@ -21,8 +21,8 @@ pub struct Item {
     pub relayed: bool,
     /// The receiver combines the bytes with its own of the segment instead of storing them.
     pub combines: bool,
-    /// The bytes are the sum that a head of an exchange gives to another one ([`crate::plan::Tree::exchange`]); the receiver
-    /// keeps its own until it has sent that to all of them.
+    /// The bytes are the sum that a head of an exchange gives to another one ([`crate::plan::Tree::exchange`]). The receiver
+    /// keeps its own sum apart until it has sent it to every other head.
     pub exchanged: bool,
 }
 

@@ -15,11 +15,13 @@ pub(crate) struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// Where the heads exchange what has come in: for a node that is one of them, the others. `root` is the tree's.
+    /// For a node that is one of the heads, the others, from the next one on: each sends to another one first. `root` is the
+    /// tree's.
     pub fn other_heads(&self, root: NodeId, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        let is_head = self.is_head(root, node);
-        let heads = std::iter::once(root).chain(self.exchange.iter().copied());
-        heads.filter(move |&head| is_head && head != node)
+        let count = if self.is_head(root, node) { self.exchange.len() + 1 } else { 0 };
+        let head = move |at: usize| if at == 0 { root } else { self.exchange[at - 1] };
+        let own = (0..count).position(|at| head(at) == node).unwrap_or(0);
+        (1..count).map(move |further| head((own + further) % count))
     }
 
     /// Whether the node exchanges what has come in.

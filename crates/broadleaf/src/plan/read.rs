@@ -1,5 +1,6 @@
 //! Reading `broadleaf-plan/1`.
 
+use super::tree::MOST_HEADS;
 use super::*;
 use crate::files::regular_text;
 use crate::json::{parse, Fault, Place};
@@ -230,7 +231,15 @@ fn read_tree(place: &Place, names: &mut Names) -> Result<RawTree, Fault> {
     }
     let root = place.optional("root")?.map(|field| names.read(&field)).transpose()?;
     let exchange = match place.optional("exchange")? {
-        Some(heads) => heads.items()?.map(|head| names.read(&head)).collect::<Result<_, _>>()?,
+        Some(heads) => {
+            let listed: Vec<NodeId> =
+                heads.items()?.map(|head| names.read(&head)).collect::<Result<_, _>>()?;
+            if listed.len() >= MOST_HEADS {
+                let fact = format!("{} hosts in an exchange", listed.len());
+                return Err(heads.fault(fact, format!("name at most {}", MOST_HEADS - 1)));
+            }
+            listed
+        }
         None => Vec::new(),
     };
     Ok(RawTree { share, root, edges, via, exchange })

@@ -3,6 +3,9 @@
 use crate::platform::NodeId;
 use std::collections::BTreeMap;
 
+/// Of an exchange; chosen. Each head sends to all others.
+pub(super) const MOST_HEADS: usize = 1024;
+
 /// One tree of a plan. [`check`](super::check) decides whether it spans all hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {

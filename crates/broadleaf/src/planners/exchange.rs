@@ -2,56 +2,65 @@
 //!
 //! Through a tree's root, a contribution takes the way to the root and the way out. If the root and one of its children send
 //! their sums to each other instead, both have the whole when the other's sum has come, with as many messages as before: the
-//! link between them is crossed one way after the other no longer. More than two such *heads* send each other more messages
-//! than a root does.
+//! link between them is crossed both ways at once, not in turn. More than two such *heads* send each other more messages than
+//! a root does.
 
 use crate::model::occupation;
-use crate::plan::{Plan, Tree};
+use crate::plan::{throughput, Plan, Tree};
 use crate::platform::{Hop, NodeId, Platform};
 
-/// Looking at more edges would take longer than planning: about 0.2 s.
+/// With more edges, to look for heads would take longer than 0.2 s.
 const MOST_EDGES: usize = 1 << 20;
-/// Relative; less is rounding.
-const LEAST_GAIN: f64 = 1e-9;
+/// The least part of the time that an exchange saves; chosen. In a long message, heads hold each other's ports while their
+/// sites contribute: of random plans of 4 MiB some took half as long again, for a gain of a few milliseconds.
+const LEAST_GAIN: f64 = 0.1;
 
-/// The same all-reduce, in which each tree's root exchanges with the child that has the farthest hosts below it where that
-/// shortens the longest way. Plans with a period, those that exchange already, and those of blocks that no host passes on,
-/// whose ways are apart in time, stay as they are.
+/// Whether an exchange is expected to save enough, by the times through roots and with it, seconds.
+pub(super) fn is_worth_exchanging(through_roots_s: f64, exchanged_s: f64) -> bool {
+    through_roots_s - exchanged_s > LEAST_GAIN * through_roots_s
+}
+
+/// The same all-reduce, in which each tree's root exchanges with the child that has the farthest hosts below it, where that
+/// saves a good part of the whole time. Plans with a period, those that exchange already, and those of blocks that no host
+/// passes on, whose ways are apart in time, stay as they are.
 pub(super) fn with_farthest(platform: &Platform, mut plan: Plan) -> Plan {
     let exchanges = plan.inward.iter().any(|tree| !tree.exchange.is_empty());
     let are_apart = plan.trees.len() > 1 && plan.is_direct();
-    if plan.period.is_some()
-        || exchanges
-        || are_apart
-        || plan.inward.len() * platform.node_count() > MOST_EDGES
-    {
+    let is_large = plan.inward.len() * platform.node_count() > MOST_EDGES;
+    if plan.inward.is_empty() || plan.period.is_some() || exchanges || are_apart || is_large {
         return plan;
     }
     let pairs = plan.inward.iter().zip(plan.trees.iter());
-    let heads: Vec<Option<NodeId>> = pairs
-        .map(|(inward, outward)| {
-            farthest(platform, plan.segment_bytes, plan.root_of(inward), [inward, outward])
-        })
-        .collect();
-    if heads.iter().any(Option::is_some) {
-        plan.inward.iter_mut().zip(heads).for_each(|(tree, head)| tree.exchange.extend(head));
+    let far: Option<Vec<Far>> =
+        pairs.map(|(inward, outward)| farthest(platform, plan.root_of(inward), [inward, outward])).collect();
+    let (Some(far), Ok(rate)) = (far, throughput(platform, &plan)) else { return plan };
+    // The same for every segment size, which is searched afterwards.
+    let steady_s = plan.message_bytes as f64 / rate;
+    let longest_s =
+        |of: fn(&Far) -> f64| far.iter().map(of).fold(steady_s, |most_s, way_s| most_s.max(steady_s + way_s));
+    if is_worth_exchanging(longest_s(|far| far.through_root_s), longest_s(|far| far.exchanged_s)) {
+        plan.inward.iter_mut().zip(&far).for_each(|(tree, far)| tree.exchange.extend(far.head));
     }
     plan
 }
 
-fn farthest(platform: &Platform, bytes: u64, root: NodeId, ways: [&Tree; 2]) -> Option<NodeId> {
+/// The longest way of one byte along a share's trees.
+struct Far {
+    /// The child that has the farthest hosts below it, if to exchange with it shortens the way.
+    head: Option<NodeId>,
+    through_root_s: f64,
+    exchanged_s: f64,
+}
+
+fn farthest(platform: &Platform, root: NodeId, ways: [&Tree; 2]) -> Option<Far> {
     let [inward, outward] = ways;
     let heads: Vec<NodeId> = [root].iter().chain(inward.children(root)).copied().collect();
-    let (in_s, out_s) = (
-        depths_s(platform, bytes, &heads, inward, true)?,
-        depths_s(platform, bytes, &heads, outward, false)?,
-    );
+    let in_s = depths_s(platform, 1, &heads, inward, true)?;
+    let out_s = depths_s(platform, 1, &heads, outward, false)?;
     let mut far: Option<(f64, NodeId)> = None;
     for (at, &child) in heads.iter().enumerate().skip(1) {
-        let both_s = hop_s(platform, bytes, child, root)?
-            + in_s[at]
-            + hop_s(platform, bytes, root, child)?
-            + out_s[at];
+        let hops_s = hop_s(platform, 1, child, root)? + hop_s(platform, 1, root, child)?;
+        let both_s = hops_s + in_s[at] + out_s[at];
         if far.is_none_or(|(longest_s, _)| both_s > longest_s) {
             far = Some((both_s, child));
         }
@@ -59,15 +68,17 @@ fn farthest(platform: &Platform, bytes: u64, root: NodeId, ways: [&Tree; 2]) -> 
     let (_, head) = far?;
     let is_direct = |tree: &Tree| tree.children(root).contains(&head) && !tree.via.contains_key(&head);
     let longest_s =
-        |exchange: &[NodeId]| longest_way_s(platform, bytes, root, [Some(inward), Some(outward)], exchange);
-    let is_worth_it =
-        is_direct(inward) && is_direct(outward) && longest_s(&[head])? < longest_s(&[])? * (1.0 - LEAST_GAIN);
-    is_worth_it.then_some(head)
+        |exchange: &[NodeId]| longest_way_s(platform, 1, root, [Some(inward), Some(outward)], exchange);
+    let through_root_s = longest_s(&[])?;
+    let exchanged_s =
+        if is_direct(inward) && is_direct(outward) { longest_s(&[head])? } else { through_root_s };
+    let head = Some(head).filter(|_| exchanged_s < through_root_s);
+    Some(Far { head, through_root_s, exchanged_s: exchanged_s.min(through_root_s) })
 }
 
 /// The time of a segment by the longest way in and out of an all-reduce's tree, or by one of these ways, where the root and
 /// the hosts in `exchange` are heads, seconds. `None` where an edge has no link.
-pub(super) fn longest_way_s(
+pub(crate) fn longest_way_s(
     platform: &Platform,
     bytes: u64,
     root: NodeId,

@@ -19,6 +19,7 @@ mod shapes;
 pub mod throughput;
 mod time_needed;
 
+pub(crate) use exchange::longest_way_s;
 pub use instance::Instance;
 pub use optimal::with_period;
 pub use pipelines::{RoundRobin, TwoTree};

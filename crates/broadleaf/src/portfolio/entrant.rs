@@ -148,6 +148,7 @@ impl Task<'_> {
                 Tuned::estimated(Timing::of(self.instance), plan, budget)?
             }
         };
+        let tuned = tuned.or_through_roots(Timing::of(self.instance), budget)?;
         let finished = finish_with(planner, self.instance, &tuned.plan);
         let (Effort::Thorough, Some(finished)) = (self.effort, finished) else { return Ok(tuned) };
         // A planner's final step may apply to that number of segments only, so estimates from fewer are invalid.

@@ -56,6 +56,7 @@ fn alone(
         }
         _ => Tuned::estimated(Timing::of(instance), routed(planner, &sized, budget)?, budget)?,
     };
+    tuned = tuned.or_through_roots(Timing::of(instance), budget)?;
     if effort == Effort::Thorough && !budget.is_late() {
         if let Some(finished) = finish_with(planner, instance, &tuned.plan) {
             tuned.plan = finished.routed(instance.platform)?;

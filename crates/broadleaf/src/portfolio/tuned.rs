@@ -41,6 +41,21 @@ impl Tuned {
         Ok(Tuned { plan, makespan_s })
     }
 
+    /// The same trees through their roots, if heads exchange and that is slower: in a pipeline they may hold each other's ports
+    /// while their other children contribute.
+    pub fn or_through_roots(self, timing: Timing, budget: &Budget) -> Result<Tuned, PlanError> {
+        if self.plan.inward.iter().all(|tree| tree.exchange.is_empty()) {
+            return Ok(self);
+        }
+        let mut plan = self.plan.clone();
+        plan.inward.iter_mut().for_each(|tree| tree.exchange.clear());
+        match timing.estimate(&plan, budget) {
+            Ok(makespan_s) if makespan_s < self.makespan_s => Ok(Tuned { plan, makespan_s }),
+            Ok(_) | Err(PlanError::OutOfTime) => Ok(self),
+            Err(error) => Err(error),
+        }
+    }
+
     /// The makespan by other times, such as without the hosts' time to handle messages, seconds: simulated from end to end
     /// or estimated.
     pub fn on(&self, timing: Timing, is_simulated: bool, budget: &Budget) -> Result<f64, PlanError> {

@@ -5,6 +5,7 @@
 use super::timing::Timing;
 use crate::budget::Budget;
 use crate::plan::{throughput, Collective, Plan, PlanError, Segments, Tree};
+use crate::planners::longest_way_s;
 use crate::platform::Platform;
 
 /// The makespan without any waiting: the first segment's, and the rest at the steady rate, seconds. Only a time limit cuts
@@ -38,6 +39,14 @@ pub(super) fn unsimulated_s(platform: &Platform, plan: &Plan) -> Result<f64, Pla
 
 /// When the first segment of every tree has come to all, if trees do not wait for each other; seconds.
 fn first_segments_s(platform: &Platform, plan: &Plan) -> f64 {
+    let exchanged_s = |(inward, outward): (&Tree, &Tree)| {
+        let both = [Some(inward), Some(outward)];
+        let root = plan.root_of(inward);
+        longest_way_s(platform, plan.segment_bytes, root, both, &inward.exchange).unwrap_or(0.0)
+    };
+    if plan.inward.iter().any(|tree| !tree.exchange.is_empty()) {
+        return plan.inward.iter().zip(plan.trees.iter()).map(exchanged_s).fold(0.0, f64::max);
+    }
     let of_trees =
         |trees: &[Tree]| trees.iter().map(|tree| first_segment_s(platform, plan, tree)).fold(0.0, f64::max);
     of_trees(&plan.trees) + of_trees(&plan.inward)

@@ -56,7 +56,12 @@ pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace,
 fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
     let hosts = platform.hosts().count() as u64;
     let edges = hosts.saturating_sub(1).saturating_mul(if plan.inward.is_empty() { 1 } else { 2 });
-    plan.segment_count().saturating_mul(edges).saturating_mul(blocks_of(platform, plan))
+    // Each head sends to all others, where through the root there is one transfer each way.
+    let further = |heads: usize| heads.saturating_sub(1) as f64 * heads as f64;
+    let exchanged: f64 = plan.inward.iter().map(|tree| tree.share * further(tree.exchange.len())).sum();
+    let exchanged = (plan.segment_count() as f64 * exchanged) as u64;
+    let through_trees = plan.segment_count().saturating_mul(edges).saturating_mul(blocks_of(platform, plan));
+    through_trees.saturating_add(exchanged)
 }
 
 /// The number of blocks to or from every host: one of each host in an all-gather.

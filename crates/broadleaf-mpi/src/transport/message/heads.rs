@@ -25,8 +25,10 @@ pub(super) struct Sums {
 impl MessageMemory<'_> {
     /// Another head's sum came.
     pub(super) fn exchange(&mut self, item: &Item, data: Vec<u8>) -> Result<(), CallError> {
-        let of_tree = |input: &&InChannel| input.tree == item.tree && input.combines && !input.is_exchanged;
-        let is_combined_here = self.part.program().inputs.iter().any(|input| of_tree(&input));
+        let program = self.part.program();
+        let of_tree = |input: &InChannel| input.tree == item.tree && input.target == program.node;
+        let is_combined_here =
+            program.inputs.iter().any(|input| of_tree(input) && input.combines && !input.is_exchanged);
         let sums = self.sums_of(item);
         sums.came.insert(item.child, data);
         sums.awaited -= 1;
@@ -73,9 +75,12 @@ impl MessageMemory<'_> {
     fn combine_sums(&mut self, item: &Item) -> Result<(), CallError> {
         let (node, (at, _)) = (self.part.program().node, self.place(item.segment));
         let sums = self.sums_of(item);
-        let Some(own) = sums.own.as_ref().filter(|_| sums.awaited == 0) else { return Ok(()) };
+        if sums.own.is_none() || sums.awaited > 0 {
+            return Ok(());
+        }
         let mut heads = std::mem::take(&mut sums.came);
-        heads.insert(node, own.clone());
+        let own = if sums.sends > 0 { sums.own.clone() } else { sums.own.take() };
+        heads.extend(own.map(|own| (node, own)));
         if sums.sends == 0 {
             self.sums.remove(&(item.tree, item.segment));
         }
@@ -95,10 +100,9 @@ impl MessageMemory<'_> {
         let nothing = || CallError::Internal("a head sends its sum too often".to_string());
         let sums = self.keep_sum(item);
         sums.sends = sums.sends.checked_sub(1).ok_or_else(nothing)?;
-        let (data, is_over) = (sums.own.clone(), sums.sends == 0 && sums.awaited == 0);
-        if is_over {
-            self.sums.remove(&(item.tree, item.segment));
+        if sums.sends > 0 || sums.awaited > 0 {
+            return sums.own.clone().ok_or_else(nothing);
         }
-        data.ok_or_else(nothing)
+        self.sums.remove(&(item.tree, item.segment)).and_then(|sums| sums.own).ok_or_else(nothing)
     }
 }

@@ -1,12 +1,10 @@
 //! The exchange between the heads of an all-reduce's trees.
 
 use super::MOST_FAULTS;
+use crate::plan::tree::MOST_HEADS;
 use crate::plan::{Plan, Tree};
 use crate::platform::{NodeId, Platform};
 use std::collections::BTreeSet;
-
-/// Each sends to all others; more would be slower than any tree.
-const MOST_HEADS: usize = 1024;
 
 /// Heads hang from the root on both ways, so that each gets every part of the sum once, and each has a link to every other
 /// one.
@@ -19,10 +17,11 @@ pub(super) fn exchange_faults(platform: &Platform, plan: &Plan, faults: &mut Vec
         ));
     }
     for (index, (inward, outward)) in plan.inward.iter().zip(&plan.trees).enumerate() {
-        let Some(&first) = inward.exchange.first() else { continue };
+        if inward.exchange.is_empty() || faults.len() >= MOST_FAULTS {
+            continue;
+        }
         if plan.period.is_some() {
-            faults
-                .push(format!("tree {index}: \"{}\" is in an exchange, which no period orders", name(first)));
+            faults.push(format!("tree {index}: an exchange, which a plan with a period cannot have"));
         }
         if inward.exchange.len() >= MOST_HEADS {
             faults.push(format!(
@@ -35,12 +34,15 @@ pub(super) fn exchange_faults(platform: &Platform, plan: &Plan, faults: &mut Vec
         let is_child =
             |tree: &Tree, head| tree.children(root).contains(&head) && !tree.via.contains_key(&head);
         for &head in &inward.exchange {
-            if !heads.insert(head) {
-                faults.push(format!("tree {index}: \"{}\" is in the exchange twice", name(head)));
+            let id = name(head);
+            if head == root {
+                faults
+                    .push(format!("tree {index}: the exchange names the root \"{id}\", which is part of it"));
+            } else if !heads.insert(head) {
+                faults.push(format!("tree {index}: \"{id}\" is in the exchange twice"));
             } else if !is_child(inward, head) || !is_child(outward, head) {
                 faults.push(format!(
-                    "tree {index}: \"{}\" is in the exchange, and no child of the root on both ways, without relays",
-                    name(head)
+                    "tree {index}: \"{id}\" is in the exchange, but not in both trees a child of the root without via"
                 ));
             }
         }

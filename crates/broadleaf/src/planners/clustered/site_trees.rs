@@ -6,8 +6,8 @@
 //! combined on its way up its tree, and goes out on the same one. The trees start at other hosts of each cluster, so that
 //! the hosts' ports share the work. Their roots are either all at the site that is nearest to all others, which keeps the
 //! way in and out short, or at each site in turn, which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages
-//! then, the least possible. Or the heads of all sites send their sums to each other: each long link is crossed once, by
-//! more messages, which suits short ones; then a single tree may do. The plan that is quicker by its busiest resource and its
+//! then, the least possible. Or the heads of all sites send their sums to each other: a contribution crosses one long link, and
+//! a site is entered by every other one, which suits short messages; then a single tree may do. The plan that is quicker by its busiest resource and its
 //! longest way is taken.
 //!
 //! A sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes, would keep their
@@ -16,7 +16,7 @@
 //! Reference: Kielmann et al., *MagPIe* (one tree that crosses each wide-area link once), and Sanders, Speck and Träff,
 //! *Two-tree algorithms for full bandwidth broadcast, reduction and scan* (other inner hosts in each tree). Cost: about
 //! two messages through each port, or the pipes' part, and the latencies of both ways. Complexity: O(n · g). Guarantee: in
-//! each tree, each site is entered and left once.
+//! each tree, each site is entered and left once, or from and to each other site if heads exchange.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -45,6 +45,7 @@
 use super::site_promise::{has_sites, latencies_s, quickest, sites};
 use crate::budget::Budget;
 use crate::plan::{Collective, Plan, PlanError, Tree, TreeBuilder};
+use crate::planners::exchange::is_worth_exchanging;
 use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 use crate::platform::{NodeId, Platform};
 
@@ -67,7 +68,7 @@ static CARD: Card = Card {
     reference: "Kielmann et al., MagPIe, PPoPP 1999; Sanders, Speck and Träff, Two-tree algorithms for full bandwidth \
                 broadcast, reduction and scan",
     objective: "makespan of long all-reduces between sites",
-    guarantee: "in each tree, each site is entered and left once",
+    guarantee: "in each tree, each site is entered and left once, or once from and to each other site",
     complexity: "O(n g) for g sites",
     profile: Profile::QUICK,
 };
@@ -104,15 +105,20 @@ impl Planner for SiteTrees {
                 }
                 trees
             };
-            let mut sets = vec![at_one(one), along(platform, &sites, turns, clusters, star)];
-            if sites.len() <= MOST_EXCHANGING {
-                sets.extend([one, (1, MOST_CHILDREN), (1, usize::MAX)].map(exchanged));
-            }
-            sets
+            let through_roots = vec![at_one(one), along(platform, &sites, turns, clusters, star)];
+            let shapes = [one, (1, MOST_CHILDREN), (1, usize::MAX)];
+            let shapes = shapes.iter().filter(|_| sites.len() <= MOST_EXCHANGING);
+            [through_roots, shapes.map(|&shape| exchanged(shape)).collect()]
         };
-        let sets = Clusters::BOTH.map(set).concat();
-        let (_, quickest) = quickest(CARD.name, instance, &sets, &[true, false])?;
-        let inward = sets[quickest].clone();
+        let of_clusters = Clusters::BOTH.map(set);
+        let of_way = |way: usize| of_clusters.iter().flat_map(|sets| sets[way].clone()).collect::<Vec<_>>();
+        let [through_roots, exchanged] = [of_way(0), of_way(1)];
+        let quickest_of = |sets: &[Vec<Tree>]| quickest(CARD.name, instance, sets, &[true, false]);
+        let (promise, at) = quickest_of(&through_roots)?;
+        let inward = match quickest_of(&exchanged) {
+            Ok((other, at)) if is_worth_exchanging(promise.all_s(), other.all_s()) => exchanged[at].clone(),
+            _ => through_roots[at].clone(),
+        };
         let mut trees = inward.clone();
         trees.iter_mut().for_each(|tree| tree.exchange.clear());
         let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
