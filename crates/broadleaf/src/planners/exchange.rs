@@ -11,8 +11,8 @@ use crate::platform::{Hop, NodeId, Platform};
 
 /// With more edges, to look for heads would take longer than 0.2 s.
 const MOST_EDGES: usize = 1 << 20;
-/// The least part of the time that an exchange saves; chosen. In a long message, heads hold each other's ports while their
-/// sites contribute: of random plans of 4 MiB some took half as long again, for a gain of a few milliseconds.
+/// The least part of the time that an exchange has to save; chosen. In a long message, heads hold each other's ports while
+/// their sites contribute, which may cost more than the shorter way saves.
 const LEAST_GAIN: f64 = 0.1;
 
 /// Whether an exchange is expected to save enough, by the times through roots and with it, seconds.

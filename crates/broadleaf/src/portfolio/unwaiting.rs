@@ -83,3 +83,34 @@ fn first_segment_s(platform: &Platform, plan: &Plan, tree: &Tree) -> f64 {
 pub(super) fn steady_s(platform: &Platform, plan: &Plan) -> Result<f64, PlanError> {
     Ok((plan.message_bytes - plan.segment_bytes) as f64 / throughput(platform, plan)?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, two sites of two hosts 100 s apart, 1 byte/s: ten seconds in, ten and the latency between the heads, ten out;
+    /// through the root the latter twice.
+    #[test]
+    fn an_exchange_counts_the_long_link_once() {
+        let platform = Platform::from_json(
+            r#"{"format": "broadleaf-platform/1", "name": "two sites", "port_model": "one-port",
+            "nodes": [{"id": "a0", "cluster": "A"}, {"id": "a1", "cluster": "A"}, {"id": "b0", "cluster": "B"},
+                {"id": "b1", "cluster": "B"}],
+            "meshes": [{"nodes": ["a0", "a1"], "link": {"bandwidth_bytes_per_s": 1}},
+                {"nodes": ["b0", "b1"], "link": {"bandwidth_bytes_per_s": 1}}],
+            "bridges": [{"from_cluster": "A", "to_cluster": "B", "both_ways": true,
+                "link": {"bandwidth_bytes_per_s": 1, "latency_s": 100}}]}"#,
+        )
+        .unwrap();
+        let unsimulated_s = |exchange: &str| {
+            let tree = r#""share": 1, "children": {"a0": ["b0", "a1"], "b0": ["b1"]}"#;
+            let plan = Plan::from_json(&format!(
+                r#"{{"format": "broadleaf-plan/1", "collective": "allreduce", "root": "a0", "message_bytes": 10,
+                "segment_bytes": 10, "inward": [{{{tree}{exchange}}}], "outward": [{{{tree}}}]}}"#
+            ));
+            unsimulated_s(&platform, &plan.unwrap().bind(&platform).unwrap()).unwrap()
+        };
+        assert_eq!(unsimulated_s(r#", "exchange": ["b0"]"#), 130.0);
+        assert_eq!(unsimulated_s(""), 240.0);
+    }
+}
