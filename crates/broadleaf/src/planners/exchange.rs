@@ -5,12 +5,16 @@
 //! link between them is crossed both ways at once, not in turn. More than two such *heads* send each other more messages than
 //! a root does.
 
+use crate::budget::Budget;
 use crate::model::occupation;
 use crate::plan::{throughput, Plan, Tree};
 use crate::platform::{Hop, NodeId, Platform};
 
-/// With more edges, to look for heads would take longer than 0.2 s.
+/// Plans of more edges stay as they are: to look at them would take about a second.
 const MOST_EDGES: usize = 1 << 20;
+/// To look at an edge of each share, s. Measured: `benches/time_limits.py clusters-2000 --collective allreduce`, where those of
+/// 64 trees took 0.13 s.
+const EDGE_S: f64 = 1e-6;
 /// The least part of the time that an exchange has to save; chosen. In a long message, heads hold each other's ports while
 /// their sites contribute, which may cost more than the shorter way saves.
 const LEAST_GAIN: f64 = 0.1;
@@ -22,11 +26,12 @@ pub(super) fn is_worth_exchanging(through_roots_s: f64, exchanged_s: f64) -> boo
 
 /// The same all-reduce, in which each tree's root exchanges with the child that has the farthest hosts below it, where that
 /// saves a good part of the whole time. Plans with a period, those that exchange already, and those of blocks that no host
-/// passes on, whose ways are apart in time, stay as they are.
-pub(super) fn with_farthest(platform: &Platform, mut plan: Plan) -> Plan {
+/// passes on, whose ways are apart in time, stay as they are, as do all where a time limit leaves no time to look.
+pub(super) fn with_farthest(platform: &Platform, mut plan: Plan, budget: &Budget) -> Plan {
     let exchanges = plan.inward.iter().any(|tree| !tree.exchange.is_empty());
     let are_apart = plan.trees.len() > 1 && plan.is_direct();
-    let is_large = plan.inward.len() * platform.node_count() > MOST_EDGES;
+    let edges = plan.inward.len() * platform.node_count();
+    let is_large = edges > MOST_EDGES || !budget.has_time_for(edges as f64 * EDGE_S);
     if plan.inward.is_empty() || plan.period.is_some() || exchanges || are_apart || is_large {
         return plan;
     }

@@ -104,10 +104,11 @@ pub fn plan_with(planner: &dyn Planner, instance: &Instance, budget: &Budget) ->
         let way_in = planned(planner, &inward, &first)?;
         time_needed::to_route(&way_in, 2, instance.platform, budget)?;
         let joined = all_reduce::joined(instance, way_in, planned(planner, &outward, budget)?)?;
-        return Ok(exchange::with_farthest(instance.platform, joined));
+        return Ok(exchange::with_farthest(instance.platform, joined, budget));
     }
     time_needed::to_plan(planner, 1, instance, budget)?;
-    let plan = exchange::with_farthest(instance.platform, planned(planner, instance, budget)?);
+    let plan = planned(planner, instance, budget)?;
+    let plan = exchange::with_farthest(instance.platform, plan, budget);
     let is_finished =
         planner.card().profile.finish.is_some() && instance.collective.outward() == Collective::Bcast;
     let times = if is_finished { TIMES_FINISHED } else { 1 };
