@@ -5,7 +5,7 @@ mod delivery;
 use broadleaf::budget::Budget;
 use broadleaf::execute::threads;
 use broadleaf::optimum::allreduce_bound_s;
-use broadleaf::plan::{check, throughput, Collective, Plan, Programs};
+use broadleaf::plan::{check, throughput, Collective, Period, Plan, Programs};
 use broadleaf::planners::{find, plan_with, Instance};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::portfolio::{make, Effort, SegmentChoice};
@@ -157,6 +157,15 @@ fn an_exchange_of_others_than_the_roots_children_is_refused() {
     let fault = Plan::from_json(&document.to_string()).unwrap_err().to_string();
     assert!(fault.contains("1024 hosts in an exchange; name at most 1023"), "{fault}");
 
+    let mut ordered = plan(&platform, 10, 10, &[(1.0, "a0", THREE, r#"["b0"]"#)]);
+    ordered.period = Some(Period { segments: 1, slots: Vec::new() });
+    let no_period = "tree 0: an exchange, which a plan with a period cannot have";
+    assert_eq!(check::faults(&platform, &ordered)[0], no_period);
+    ordered.period = None;
+    ordered.inward.iter_mut().for_each(|tree| tree.exchange = vec![NodeId(2); 1024]);
+    let too_many = "tree 0: more than 1024 hosts exchange what has come in to them";
+    assert_eq!(check::faults(&platform, &ordered), [too_many]);
+
     // b and c meet at a only.
     let mut document = platform.to_json();
     document["bridges"].as_array_mut().unwrap().retain(|bridge| bridge["from_cluster"] == "a0");
@@ -167,6 +176,17 @@ fn an_exchange_of_others_than_the_roots_children_is_refused() {
         check::faults(&platform, &plan),
         [format!("{no_link} (\"b0\", \"c0\")"), format!("{no_link} (\"c0\", \"b0\")")]
     );
+}
+
+/// 400 heads send 1,000 segments to each other: 160 million transfers, where 0.8 million go through a root.
+#[test]
+fn what_heads_send_counts_against_the_limit_of_a_simulation() {
+    let platform = sites(&[400]);
+    let others: Vec<String> = (1..400).map(|host| format!("a{host}")).collect();
+    let (children, exchange) = (serde_json::json!({"a0": others}).to_string(), serde_json::json!(others));
+    let plan = plan(&platform, 1000, 1, &[(1.0, "a0", &children, &exchange.to_string())]);
+    let refusal = simulate(&platform, &plan, false).unwrap_err().to_string();
+    assert!(refusal.contains("transfers and 67108864 can be simulated"), "{refusal}");
 }
 
 fn allreduce(platform: &Platform, message_bytes: u64) -> Instance<'_> {

@@ -195,23 +195,16 @@ impl<'a> Edges<'a> {
         }
         edge
     }
-}
 
-impl Edges<'_> {
     /// Between the heads of an exchange, each one's to all others.
     pub fn between_heads(&self, tree: &Tree, root: NodeId) -> Vec<(NodeId, NodeId, Edge)> {
-        let pairs = heads_of(tree, root).flat_map(|from| heads_of(tree, root).map(move |to| (from, to)));
+        let heads = [&[root], &tree.exchange[..]].concat();
+        let pairs = heads.iter().flat_map(|&from| heads.iter().map(move |&to| (from, to)));
         let apart = pairs.filter(|&(from, to)| from != to);
         let edge =
             |(child, parent)| (child, parent, self.edge(tree, Ends { parent, child, is_inward: true }));
         apart.map(edge).collect()
     }
-}
-
-/// The heads of a tree's exchange, its root first; none where it has none.
-pub(super) fn heads_of(tree: &Tree, root: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-    let root = Some(root).filter(|_| !tree.exchange.is_empty());
-    root.into_iter().chain(tree.exchange.iter().copied())
 }
 
 /// By pipe, the number of hosts that send through it in a gather; empty for other collectives.

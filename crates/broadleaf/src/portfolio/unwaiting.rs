@@ -42,7 +42,11 @@ fn first_segments_s(platform: &Platform, plan: &Plan) -> f64 {
     let exchanged_s = |(inward, outward): (&Tree, &Tree)| {
         let both = [Some(inward), Some(outward)];
         let root = plan.root_of(inward);
-        longest_way_s(platform, plan.segment_bytes, root, both, &inward.exchange).unwrap_or(0.0)
+        let through_root_s =
+            || first_segment_s(platform, plan, inward) + first_segment_s(platform, plan, outward);
+        // Without a link for every edge, the longer time.
+        longest_way_s(platform, plan.segment_bytes, root, both, &inward.exchange)
+            .unwrap_or_else(through_root_s)
     };
     if plan.inward.iter().any(|tree| !tree.exchange.is_empty()) {
         return plan.inward.iter().zip(plan.trees.iter()).map(exchanged_s).fold(0.0, f64::max);

@@ -26,9 +26,10 @@ impl MessageMemory<'_> {
     /// Another head's sum came.
     pub(super) fn exchange(&mut self, item: &Item, data: Vec<u8>) -> Result<(), CallError> {
         let program = self.part.program();
-        let of_tree = |input: &InChannel| input.tree == item.tree && input.target == program.node;
-        let is_combined_here =
-            program.inputs.iter().any(|input| of_tree(input) && input.combines && !input.is_exchanged);
+        let is_child = |input: &InChannel| {
+            input.tree == item.tree && input.target == program.node && input.combines && !input.is_exchanged
+        };
+        let is_combined_here = program.inputs.iter().any(is_child);
         let sums = self.sums_of(item);
         sums.came.insert(item.child, data);
         sums.awaited -= 1;
