@@ -268,6 +268,18 @@ CABLES = """<?xml version="1.0"?>
 """
 
 
+# Each row and each column of four is a ring, so a route takes one of its two ways round half of the ring.
+TORUS = """<?xml version="1.0"?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <zone id="world" routing="Full">
+    <cluster id="net" prefix="h-" suffix="" radical="0-15" speed="1Gf" bw="125MBps" lat="10us"
+      sharing_policy="SPLITDUPLEX" topology="TORUS" topo_parameters="4,4"/>
+  </zone>
+</platform>
+"""
+
+
 def test_a_host_sends_over_all_its_cables_at_a_time(tmp_path: Path, command: Command) -> None:
     (tmp_path / "net.xml").write_text(CABLES)
     assert command("convert", "net.xml", "--port-model", "multi-port", "-o", "net.json").code == 0
@@ -280,6 +292,26 @@ def test_a_host_sends_over_all_its_cables_at_a_time(tmp_path: Path, command: Com
     assert sorted(bl.simulate(platform, flat).finish_s.tolist()) == pytest.approx([0.0, 0.175, 0.3])
     # All that b receives comes over one cable.
     assert flat.predicted.bound_s == pytest.approx(0.3, rel=1e-6)
+
+
+@needs_simgrid
+def test_a_cable_of_one_sender_limits_its_transfers_together(tmp_path: Path, command: Command) -> None:
+    hosts = tmp_path / "torus.hosts"
+    hosts.write_text("".join(f"h-{at}\n" for at in range(16)))
+    (tmp_path / "torus.xml").write_text(TORUS)
+    told = command(
+        "convert", "torus.xml", "--hosts", str(hosts), "--port-model", "multi-port", "-o", "net.json"
+    )
+    assert told.code == 0
+    torus = bl.Platform.load("net.json").to_dict()
+    # 32 cables, both ways apart. Over the one to h-3 only h-0 sends: to h-3, h-7, h-11 and h-15.
+    assert len(torus["shared"]) == 64
+    uses = {(link["from"], link["to"]): set(link["uses"]) for link in torus["links"]}
+    wrap = uses["h-0", "h-3"]
+    assert len(wrap) == 1
+    assert [pair for pair, used in uses.items() if used & wrap] == [
+        ("h-0", f"h-{at}") for at in (3, 7, 11, 15)
+    ]
 
 
 @needs_simgrid

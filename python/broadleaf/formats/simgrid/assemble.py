@@ -26,10 +26,18 @@ def platform_of(path: Path, network: Network, port_model: str) -> Platform:
 
     A link over which only one host sends, or only one receives, is that host's port and limits no other
     host. SimGrid shares a link among simultaneous transfers; here they take turns, which takes as long. In
-    multi-port form a link whose transfers yield to nearer ones holds the port all the time (`add_yielding`).
+    multi-port form such a link may be one of several of its host, for other receivers each; it is shared if
+    it is slower than all of them together. A link whose transfers yield to nearer ones holds the port all
+    the time (`add_yielding`).
     """
+    own: dict[int, dict[str, float]] = {}
+    several: dict[int, dict[str, float]] = {}
     shared = shared_links(network)
-    own, several = (own_ports(network), several_links(network)) if port_model == "multi-port" else ({}, {})
+    if port_model == "multi-port":
+        own, several = own_ports(network), several_links(network)
+        shared |= slower_than_ports(
+            network, {at: {**several.get(at, {}), **own.get(at, {})} for at in range(len(network.hosts))}
+        )
     ids: dict[int, str] = {}
     for number in sorted(shared):
         # Two zones may use the same name.
@@ -123,6 +131,24 @@ def shared_links(network: Network) -> set[int]:
         for link in senders
         if network.links[link].is_shared and len(senders[link]) > 1 and len(receivers[link]) > 1
     }
+
+
+def slower_than_ports(network: Network, ports: dict[int, dict[str, float]]) -> set[int]:
+    """The links of several pairs with one sender, or one receiver, whose port does not limit them as much."""
+    ends = ends_of(network)
+    pairs = Counter(link for route in network.routes.values() for link in set(route.links))
+    found = set()
+    for number, count in pairs.items():
+        link = network.links[number]
+        rates = [
+            ports[host].get(name, float("inf"))
+            for name, hosts_of in zip(PORTS, ends, strict=True)
+            if len(hosts_of[number]) == 1
+            for host in hosts_of[number]
+        ]
+        if link.is_shared and count > 1 and rates and min(rates) > link.bandwidth_bytes_per_s:
+            found.add(number)
+    return found
 
 
 def class_of(network: Network, route: Route, ids: dict[int, str]) -> Document:
