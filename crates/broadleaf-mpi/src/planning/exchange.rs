@@ -2,8 +2,10 @@
 
 use super::adjust::{fastest_as_run, or_flat, without_skips, worth_relaying};
 use super::as_run::{announces_data, predicted_s, relays_blocks};
+use super::choice::fastest_on_shared_ports;
 use super::job::Limit;
 use super::plan_directory::{nearest, Wanted};
+use super::shared_ports::SharedPorts;
 use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
 use crate::rank_plan::{expand, goes_whole, RankPlan};
@@ -120,6 +122,7 @@ impl ExchangeJob<'_> {
             let budget = limit.budget();
             let size = SegmentChoice::Auto;
             let best = make(&instance, name, size, effort, &budget)?;
+            let tried = best.tried.clone();
             // A block that goes whole waits for one turn, not for one per segment.
             let is_whole = best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree));
             let stays = is_whole && !relays_blocks(handled, &best.plan) && !announces_data(&best.plan);
@@ -128,15 +131,23 @@ impl ExchangeJob<'_> {
                 false => fastest_as_run(&instance, self.placement, best, (size, effort), &budget)?,
             };
             let worth = if self.has_one_root() { WORTH_RELAYING } else { worth_relaying(&plan) };
-            match name == BEST {
-                true => or_flat(&instance, self.placement, plan, worth),
-                false => Ok(plan),
+            if name != BEST {
+                return Ok(plan);
             }
+            let plan = or_flat(&instance, self.placement, plan, worth)?;
+            let ports = SharedPorts::new(self.placement);
+            fastest_on_shared_ports(&instance, &ports, (plan, tried), &|plan| self.as_run(plan), &budget)
         });
-        let plan = without_skips(handled, made.map_err(|error: PlanError| error.to_string())?);
+        Ok(self.as_run(made.map_err(|error: PlanError| error.to_string())?))
+    }
+
+    /// The plan as ranks run it, in whole elements.
+    fn as_run(&self, plan: Plan) -> Plan {
+        let plan = without_skips(&self.placement.handled, plan);
         // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
         let whole = plan.block_bytes().filter(|_| plan.is_direct());
-        Ok(Plan { segment_bytes: whole.unwrap_or(plan.segment_bytes), ..plan })
+        let segment_bytes = whole.unwrap_or(plan.segment_bytes).next_multiple_of(self.element_bytes);
+        Plan { segment_bytes, ..plan }
     }
 }
 
@@ -264,11 +275,11 @@ mod tests {
     }
 
     /// A reduction in long segments waits in each turn, which costs more than a timetable gains; of short segments
-    /// several are in flight, and a whole block waits once per host.
+    /// several are in flight. A ring sends to one host only, with turns or without.
     #[test]
     fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
         assert_eq!(planned(Collective::Reduce, 16 << 20).transfers.period, None);
         assert!(planned(Collective::Reduce, 64 << 10).transfers.period.is_some());
-        assert!(planned(Collective::Allreduce, 1 << 20).transfers.period.is_some());
+        assert_eq!(planned(Collective::Allreduce, 1 << 20).planner, "ring");
     }
 }

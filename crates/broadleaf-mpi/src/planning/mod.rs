@@ -5,12 +5,14 @@ mod adjust;
 mod advised;
 mod as_run;
 mod background;
+mod choice;
 mod exchange;
 mod first_plan;
 mod job;
 pub mod plan_cache;
 mod plan_directory;
 mod prediction;
+mod shared_ports;
 mod threads;
 
 use crate::observe::advice::{self, Look, Mailbox};

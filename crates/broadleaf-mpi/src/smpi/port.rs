@@ -46,10 +46,14 @@ impl Port {
     pub fn wait(&mut self, mpi: &Mpi, turn: Turn, part: f64) {
         // Every simulated rank has its own copy of the C part and its clock.
         if let Some(wait_until) = mpi.simulated_clock() {
-            let (ahead_s, port_s) = (f64::from(turn.ahead_s), part * f64::from(turn.port_s));
-            let begin_s = self.0.reserve(wait_until(0.0), ahead_s, port_s);
-            wait_until(begin_s - ahead_s);
+            wait_until(self.start_s(wait_until(0.0), turn, part));
         }
+    }
+
+    /// Reserves the port for a message of `part` of a segment, and returns when it may be sent.
+    pub fn start_s(&mut self, now_s: f64, turn: Turn, part: f64) -> f64 {
+        let (ahead_s, port_s) = (f64::from(turn.ahead_s), part * f64::from(turn.port_s));
+        self.0.reserve(now_s, ahead_s, port_s) - ahead_s
     }
 }
 

@@ -113,6 +113,11 @@ impl Placement {
         Ok(Cow::Owned(Placement { handled, in_turn, ..self.clone() }))
     }
 
+    /// As `platform` with the hosts' true cost of handling messages, for ports that messages share.
+    pub fn at_once(&self) -> Platform {
+        self.platform.handled_at_once(if smpi::is_on() { 0.0 } else { HANDLING_S })
+    }
+
     /// As `handled`, where each message is announced by another one, which takes a latency more.
     pub fn announced(&self) -> Result<Platform, Fault> {
         with_links(&self.handled, |class| LinkClass { latency_s: 2.0 * class.latency_s, ..class.clone() })

@@ -8,7 +8,7 @@ use super::settings::{BOUND_PART, FULL_TRANSFERS};
 use super::timing::Timing;
 use super::tuned::Tuned;
 use crate::budget::Budget;
-use crate::plan::{throughput, PlanError};
+use crate::plan::{throughput, Plan, PlanError};
 use crate::planners::{find, finish_with, supports, Instance, Planner, BEST};
 
 /// Plans `instance` with the planner of that name, or with `best`: all that support it, the fastest kept.
@@ -30,14 +30,36 @@ pub fn make(
         return best::plan(instance, segment, effort, searching)
             .map(|made| made.with_bound(instance, budget));
     }
-    let planner = find(planner)?;
-    supports(planner, instance).map_err(|unsupported| PlanError::Unsupported {
-        planner: planner.card().name.to_string(),
-        reason: unsupported.to_string(),
-    })?;
+    let planner = supporting(planner, instance)?;
     alone(instance, planner, segment, effort, searching)
         .map(|made| made.with_bound(instance, budget))
         .map_err(|error| unsupported(planner.card().name, error))
+}
+
+/// The plan of a planner in segments of that size, or the nearest that it supports, without predictions.
+///
+/// # Errors
+/// Those of [`make`], and [`PlanError::OutOfTime`].
+pub fn planned(
+    instance: &Instance,
+    planner: &str,
+    segment_bytes: u64,
+    budget: &Budget,
+) -> Result<Plan, PlanError> {
+    let planner = supporting(planner, instance)?;
+    let sized = SegmentChoice::Bytes(segment_bytes).applied(instance)?;
+    routed(planner, &sized, budget).map_err(|error| unsupported(planner.card().name, error))
+}
+
+fn supporting(planner: &str, instance: &Instance) -> Result<&'static dyn Planner, PlanError> {
+    let planner = find(planner)?;
+    match supports(planner, instance) {
+        Ok(()) => Ok(planner),
+        Err(unsupported) => Err(PlanError::Unsupported {
+            planner: planner.card().name.to_string(),
+            reason: unsupported.to_string(),
+        }),
+    }
 }
 
 /// The outcome of one planner.

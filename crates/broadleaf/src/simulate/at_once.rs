@@ -2,9 +2,9 @@
 //! all-gather, those of all hosts.
 //!
 //! The model's port serves one transfer after the other. Transfers under way together share ports and pipes instead, and
-//! end later than in the best order. Shares are max-min fair, weighted by the inverse of the latency, as TCP's and
-//! SimGrid's are: Casanova and Marchal, *A network model for simulation of grid applications* (2002).
+//! end later than in the best order.
 
+use super::max_min::{MaxMin, Way};
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Direction, Plan, Tree};
 use crate::platform::{Hop, NodeId, Platform};
@@ -13,28 +13,16 @@ use std::collections::HashMap;
 /// Equal transfers that hold the same resources.
 struct Flow {
     count: f64,
-    latency_s: f64,
-    /// Seconds for which one transfer holds each resource, by number; the part of it per second is the use.
-    held_s: Vec<(usize, f64)>,
-    /// Of what it shares with no other: at most one transfer in this time, s.
-    alone_s: f64,
+    way: Way,
     /// The part that is to be sent.
     left: f64,
-    bytes: f64,
 }
 
-impl Flow {
-    fn weight(&self) -> f64 {
-        1.0 / (self.latency_s.max(LEAST_LATENCY_S) * self.bytes)
-    }
-}
-
-/// Of a link without latency, and of one that takes no time, s.
-const LEAST_LATENCY_S: f64 = 1e-9;
+/// Of a link that takes no time, s.
 const LEAST_ALONE_S: f64 = 1e-12;
 
 /// The most looks at a flow: about 0.2 s. With 24 hosts whose links all differ, an all-gather takes fewer.
-const MOST_LOOKS: usize = 50_000_000;
+const MOST_LOOKS: u64 = 50_000_000;
 
 /// Bytes from one host to another.
 type Sent = (NodeId, NodeId, u64);
@@ -77,18 +65,24 @@ fn bytes_of(plan: &Plan, tree: &Tree, child: NodeId) -> u64 {
 /// When the last transfer arrives, seconds, if all start at time 0.
 fn at_once_s(platform: &Platform, sent: impl Iterator<Item = Sent>) -> Option<f64> {
     let mut flows = flows(platform, sent)?;
-    let resources = flows.iter().flat_map(|flow| &flow.held_s).map(|&(at, _)| at + 1).max().unwrap_or(0);
     let (mut now_s, mut end_s) = (0.0f64, 0.0f64);
-    let mut looks = 0;
+    let mut max_min = MaxMin::default();
     while flows.iter().any(|flow| flow.left > 0.0) {
-        let under_way = |flow: &Flow| flow.left > 0.0 && flow.latency_s <= now_s;
-        let rates = shares(&flows, resources, &under_way, &mut looks);
-        if looks > MOST_LOOKS {
+        let is_under_way = |flow: &&Flow| flow.left > 0.0 && flow.way.latency_s <= now_s;
+        let under_way: Vec<(f64, &Way)> =
+            flows.iter().filter(is_under_way).map(|flow| (flow.count, &flow.way)).collect();
+        let mut of_those = max_min.rates(&under_way).into_iter();
+        let rates: Vec<f64> = flows
+            .iter()
+            .map(|flow| if is_under_way(&flow) { of_those.next().unwrap_or(0.0) } else { 0.0 })
+            .collect();
+        max_min.looks += flows.len() as u64;
+        if max_min.looks > MOST_LOOKS {
             return None;
         }
         let ends = flows.iter().zip(&rates).filter(|(_, &rate)| rate > 0.0);
         let ends = ends.map(|(flow, rate)| now_s + flow.left / rate);
-        let begins = flows.iter().filter(|flow| flow.latency_s > now_s).map(|flow| flow.latency_s);
+        let begins = flows.iter().map(|flow| flow.way.latency_s).filter(|&latency_s| latency_s > now_s);
         let next_s = ends.chain(begins).fold(f64::INFINITY, f64::min);
         for (flow, rate) in flows.iter_mut().zip(&rates).filter(|(_, &rate)| rate > 0.0) {
             let is_over = now_s + flow.left / rate <= next_s;
@@ -128,50 +122,12 @@ fn flows(platform: &Platform, sent: impl Iterator<Item = Sent>) -> Option<Vec<Fl
         match flows.get_mut(at) {
             Some(flow) => flow.count += 1.0,
             None => {
-                let bytes = bytes as f64;
-                flows.push(Flow { count: 1.0, latency_s, held_s, alone_s, left: 1.0, bytes });
+                let way = Way { latency_s, held_s, alone_s, bytes: bytes as f64 };
+                flows.push(Flow { count: 1.0, way, left: 1.0 });
             }
         }
     }
     Some(flows)
-}
-
-/// Transfers per second of each flow: all rise in proportion to their weights until a resource is full.
-fn shares(
-    flows: &[Flow],
-    resources: usize,
-    is_under_way: &impl Fn(&Flow) -> bool,
-    looks: &mut usize,
-) -> Vec<f64> {
-    let mut rates = vec![0.0; flows.len()];
-    let mut rising: Vec<usize> = (0..flows.len()).filter(|&at| is_under_way(&flows[at])).collect();
-    let mut free = vec![1.0f64; resources];
-    *looks += flows.len();
-    while !rising.is_empty() {
-        *looks += rising.len();
-        let mut use_of = vec![0.0; resources];
-        for &at in &rising {
-            let flow = &flows[at];
-            flow.held_s.iter().for_each(|&(of, held_s)| use_of[of] += flow.count * held_s * flow.weight());
-        }
-        let level_of =
-            |of: usize| if use_of[of] > 0.0 { free[of].max(0.0) / use_of[of] } else { f64::INFINITY };
-        let reach = |at: usize| {
-            let flow = &flows[at];
-            let alone = 1.0 / (flow.alone_s * flow.weight());
-            flow.held_s.iter().map(|&(of, _)| level_of(of)).fold(alone, f64::min)
-        };
-        let level = rising.iter().map(|&at| reach(at)).fold(f64::INFINITY, f64::min);
-        let (full, others): (Vec<usize>, Vec<usize>) =
-            rising.iter().partition(|&&at| reach(at) <= level * (1.0 + 1e-9));
-        for &at in &full {
-            let flow = &flows[at];
-            rates[at] = level * flow.weight();
-            flow.held_s.iter().for_each(|&(of, held_s)| free[of] -= flow.count * held_s * rates[at]);
-        }
-        rising = others;
-    }
-    rates
 }
 
 #[cfg(test)]

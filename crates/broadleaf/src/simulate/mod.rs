@@ -9,14 +9,17 @@ mod at_once;
 mod calendar;
 mod estimate;
 mod hops;
+mod max_min;
 mod network;
 mod partners;
+mod sharing;
 mod static_order;
 mod trace;
 mod varying;
 
 pub use at_once::direct_at_once_s;
 pub use estimate::{estimate, estimate_from, estimate_within, makespan};
+pub use sharing::{shared_s, Sending};
 pub use trace::{Trace, Transfer};
 pub use varying::Varying;
 

@@ -1,0 +1,207 @@
+//! The choice among plans by their times on ports that messages share.
+
+use super::adjust::in_larger_segments;
+use super::shared_ports::SharedPorts;
+use broadleaf::budget::{Budget, UNITS_PER_S};
+use broadleaf::plan::{Plan, PlanError};
+use broadleaf::planners::Instance;
+use broadleaf::portfolio::{planned, Coarsening, Tried};
+
+/// Plans whose time in the model is longer than the least by this factor are left out; chosen, as is their number.
+const NEAR: f64 = 1.6;
+const MOST_PLANNERS: usize = 8;
+
+/// Without a time limit, the work of making a plan again, and of simulating all, units.
+const TO_MAKE: u64 = UNITS_PER_S / 4;
+const TO_SIMULATE: u64 = 3 * UNITS_PER_S;
+/// A plan whose simulation takes more than this part of the work is left out.
+const PARTS: u32 = 3;
+
+/// Plans, each with its time on shared ports, s.
+struct Choice<'a> {
+    instance: &'a Instance<'a>,
+    ports: &'a SharedPorts<'a>,
+    as_run: &'a dyn Fn(Plan) -> Plan,
+    timed: Option<Budget>,
+    to_simulate: Budget,
+    fastest: (f64, Plan),
+}
+
+/// Of `chosen`, `flat` and the plans of the fastest planners tried, the one that is fastest on shared ports, without turns in
+/// segments of half the size, a quarter and so on where these are faster yet. `as_run`: a plan's form as ranks run it. `chosen` where
+/// its simulation takes too long.
+pub fn fastest_on_shared_ports(
+    instance: &Instance,
+    ports: &SharedPorts,
+    (chosen, mut tried): (Plan, Vec<Tried>),
+    as_run: &dyn Fn(Plan) -> Plan,
+    budget: &Budget,
+) -> Result<Plan, PlanError> {
+    let timed = Some(budget.clone()).filter(Budget::is_timed);
+    let to_simulate = timed.clone().unwrap_or_else(|| Budget::of_work(TO_SIMULATE));
+    let Ok(chosen_s) = ports.seconds(&as_run(chosen.clone()), &to_simulate.divided(PARTS)) else {
+        return Ok(chosen);
+    };
+    let mut choice = Choice { instance, ports, as_run, timed, to_simulate, fastest: (chosen_s, chosen) };
+    tried.sort_by(|one, other| one.compared_s().total_cmp(&other.compared_s()));
+    let longest_s = NEAR * tried.first().map_or(0.0, Tried::compared_s);
+    for one in tried.iter().take(MOST_PLANNERS).take_while(|one| one.compared_s() <= longest_s) {
+        choice.consider_made(one.name, one.segment_bytes)?;
+    }
+    choice.consider_made("flat", instance.message_bytes)?;
+    choice.shorten_segments();
+    Ok(choice.fastest.1)
+}
+
+impl Choice<'_> {
+    fn made(&self, planner: &str, segment_bytes: u64) -> Option<Plan> {
+        let budget = self.timed.clone().unwrap_or_else(|| Budget::of_work(TO_MAKE));
+        planned(self.instance, planner, segment_bytes, &budget).ok()
+    }
+
+    /// A planner's plan; a timetable with its turns and without.
+    fn consider_made(&mut self, planner: &str, segment_bytes: u64) -> Result<(), PlanError> {
+        let Some(plan) = self.made(planner, segment_bytes) else { return Ok(()) };
+        if plan.period.is_some() {
+            self.consider(plan.clone());
+        }
+        if plan.pattern.is_none() {
+            let free = in_larger_segments(self.instance.platform, Plan { period: None, ..plan })?;
+            if free.inward.iter().any(|tree| !tree.exchange.is_empty()) {
+                self.consider(through_roots(free.clone()));
+            }
+            self.consider(free);
+        }
+        Ok(())
+    }
+
+    fn consider(&mut self, plan: Plan) {
+        self.consider_worth(plan, 0.0);
+    }
+
+    /// Whether the plan is faster than all before by more than this part of the time; then it takes their place.
+    fn consider_worth(&mut self, plan: Plan, worth: f64) -> bool {
+        let taken_s = self.ports.seconds(&(self.as_run)(plan.clone()), &self.to_simulate.divided(PARTS));
+        match taken_s {
+            Ok(taken_s) if taken_s < (1.0 - worth) * self.fastest.0 => {
+                self.fastest = (taken_s, plan);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Hosts that are busy with a program handle more messages then, so it must be worth that. A timetable keeps the
+    /// segments that it was made for.
+    fn shorten_segments(&mut self) {
+        let Coarsening { least_bytes, worth, .. } = Coarsening::BUSY;
+        while self.fastest.1.period.is_none() && self.fastest.1.segment_bytes / 2 >= least_bytes {
+            let longer = &self.fastest.1;
+            let Some(plan) = self.made(&longer.planner, longer.segment_bytes / 2) else { break };
+            let free = Plan { period: None, ..plan };
+            let is_shorter = free.segment_bytes < longer.segment_bytes && free.pattern.is_none();
+            if !is_shorter || !self.consider_worth(free, worth) {
+                break;
+            }
+        }
+    }
+}
+
+/// The same trees without an exchange between heads.
+fn through_roots(mut plan: Plan) -> Plan {
+    plan.inward.iter_mut().for_each(|tree| tree.exchange.clear());
+    plan
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::topology::placement::Placement;
+    use broadleaf::plan::Collective;
+    use broadleaf::platform::{NodeId, Platform};
+    use broadleaf::portfolio::{make, Effort, SegmentChoice};
+    use serde_json::json;
+
+    /// Three leaf switches of four hosts under one root, every cable 1 Gb/s and a latency of 20 µs.
+    fn oversubscribed() -> Platform {
+        let id = |at: usize| format!("h{at}");
+        let mut links = Vec::new();
+        for (from, to) in
+            (0..12).flat_map(|from| (0..12).map(move |to| (from, to))).filter(|(from, to)| from != to)
+        {
+            let (up, down) = (format!("up{}", from / 4), format!("down{}", to / 4));
+            let uses = if from / 4 == to / 4 { vec![] } else { vec![up, down] };
+            links.push(json!({"from": id(from), "to": id(to), "latency_s": 2e-5, "bandwidth_bytes_per_s": 125e6, "uses": uses}));
+        }
+        let rates = json!({"out_bytes_per_s": 125e6, "in_bytes_per_s": 125e6});
+        let nodes: Vec<_> = (0..12)
+            .map(|at| {
+                let mut node = rates.clone();
+                node["id"] = json!(id(at));
+                node
+            })
+            .collect();
+        let shared: Vec<_> = (0..3)
+            .flat_map(|leaf| [format!("up{leaf}"), format!("down{leaf}")])
+            .map(|id| json!({"id": id, "bandwidth_bytes_per_s": 125e6}))
+            .collect();
+        let document = json!({
+            "format": "broadleaf-platform/1", "name": "leaves", "port_model": "multi-port", "nodes": nodes,
+            "shared": shared, "links": links,
+        });
+        Platform::from_json(&document.to_string()).unwrap()
+    }
+
+    /// The choice, the time of it, and the instance's other times by planner, as planned in its segments.
+    fn chosen(collective: Collective, bytes: u64, budget: &Budget) -> (Plan, f64, Vec<(&'static str, f64)>) {
+        let platform = oversubscribed();
+        let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+        let instance = Instance::new(&placement.handled, NodeId(0), bytes).unwrap();
+        let instance = Instance { collective, ..instance };
+        let best = make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
+        let ports = SharedPorts::new(&placement);
+        let seconds = |plan: &Plan| ports.seconds(plan, &Budget::UNLIMITED);
+        let first = (best.plan, best.tried.clone());
+        let plan = fastest_on_shared_ports(&instance, &ports, first, &|plan| plan, budget).unwrap();
+        let remade = |one: &Tried| {
+            let size = SegmentChoice::Bytes(one.segment_bytes);
+            let made = make(&instance, one.name, size, Effort::Quick, &Budget::UNLIMITED).ok()?;
+            let free = in_larger_segments(instance.platform, Plan { period: None, ..made.plan }).ok()?;
+            Some((one.name, seconds(&free).ok()?))
+        };
+        let others = best.tried.iter().filter_map(remade).collect();
+        let taken_s = seconds(&plan).unwrap();
+        (plan, taken_s, others)
+    }
+
+    #[test]
+    fn no_planner_that_was_near_is_faster() {
+        for (collective, bytes) in [
+            (Collective::Bcast, 64 << 10),
+            (Collective::Reduce, 64 << 10),
+            (Collective::Allreduce, 16 << 10),
+            (Collective::Allgather, 4 << 10),
+        ] {
+            let (plan, taken_s, others) = chosen(collective, bytes, &Budget::UNLIMITED);
+            assert!(others.len() >= 4, "{collective}");
+            let fastest = others.iter().min_by(|one, other| one.1.total_cmp(&other.1)).unwrap();
+            assert!(
+                taken_s <= fastest.1 * (1.0 + 1e-9),
+                "{collective} {}: {taken_s}, {fastest:?}",
+                plan.planner
+            );
+        }
+    }
+
+    #[test]
+    fn without_time_for_a_simulation_the_first_choice_stays() {
+        let none = Budget::within(std::time::Duration::ZERO);
+        let (plan, ..) = chosen(Collective::Reduce, 64 << 10, &none);
+        let platform = oversubscribed();
+        let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+        let instance = Instance::new(&placement.handled, NodeId(0), 64 << 10).unwrap();
+        let instance = Instance { collective: Collective::Reduce, ..instance };
+        let best = make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
+        assert_eq!(plan, best.plan);
+    }
+}

@@ -1,0 +1,70 @@
+//! The predicted time of a plan whose messages share ports, as ranks run it.
+
+use crate::rank_plan::expand;
+use crate::rank_plan::part::Part;
+use crate::smpi::{self, Port};
+use crate::topology::placement::Placement;
+use crate::transport::IN_FRAME_BYTES;
+use broadleaf::budget::Budget;
+use broadleaf::execute::Message;
+use broadleaf::plan::{Plan, PlanError, Programs};
+use broadleaf::platform::{NodeId, Platform};
+use broadleaf::simulate::{shared_s, Sending};
+use std::sync::Arc;
+
+/// SMPI keeps copies of shorter messages, bytes (`smpi/send-is-detached-thresh`).
+const COPIED_BELOW: u64 = 64 << 10;
+
+/// The ranks of a placement, on ports that their messages share.
+pub struct SharedPorts<'a> {
+    placement: &'a Placement,
+    platform: Platform,
+}
+
+impl<'a> SharedPorts<'a> {
+    pub fn new(placement: &'a Placement) -> SharedPorts<'a> {
+        SharedPorts { placement, platform: placement.at_once() }
+    }
+
+    /// The makespan of a plan with one rank a node, seconds.
+    pub fn seconds(&self, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
+        let handled = &self.placement.handled;
+        let ranks: Vec<Vec<u32>> = (0..handled.node_count() as u32).map(|rank| vec![rank]).collect();
+        let ranked = expand(plan, handled, &ranks, plan.root.0, &|_| false)?;
+        let programs = Arc::new(Programs::for_ranks(Arc::clone(&ranked.transfers)));
+        let part = |node| Part::new(&ranked, Arc::clone(&programs), Arc::new(programs.node(node)));
+        let parts: Vec<Part> = handled.nodes().map(part).collect();
+        let executors = parts.iter().map(Part::executor).collect();
+        let ports = parts.iter().map(|_| Port::default()).collect();
+        let mut sending = Ranks { parts, ports, segment_bytes: plan.segment_bytes };
+        shared_s(&self.platform, &programs, executors, &mut sending, budget)
+    }
+}
+
+/// As [`crate::transport::MpiTransport`] sends.
+struct Ranks {
+    parts: Vec<Part>,
+    ports: Vec<Port>,
+    segment_bytes: u64,
+}
+
+impl Sending for Ranks {
+    fn starts_s(&mut self, from: NodeId, message: &Message, bytes: u64, now_s: f64) -> f64 {
+        let Some(output) = message.output.filter(|_| smpi::is_on()) else { return now_s };
+        let part = &self.parts[from.index()];
+        let turn = part.edge(&part.program().outputs[output as usize]).turn;
+        self.ports[from.index()].start_s(now_s, turn, bytes as f64 / self.segment_bytes as f64)
+    }
+
+    fn is_copied(&self, bytes: u64) -> bool {
+        smpi::is_on() && bytes < COPIED_BELOW
+    }
+
+    fn is_announced_apart(&self, bytes: u64) -> bool {
+        bytes > IN_FRAME_BYTES
+    }
+
+    fn goes_in_order(&self) -> bool {
+        !smpi::is_on()
+    }
+}

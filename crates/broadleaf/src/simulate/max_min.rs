@@ -1,0 +1,146 @@
+//! Rates of transfers that share ports, pipes and links.
+//!
+//! Shares are max-min fair, weighted by the inverse of the latency, as TCP's and SimGrid's are: Casanova and Marchal, *A
+//! network model for simulation of grid applications* (2002).
+
+use ordered_float::OrderedFloat;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What one transfer takes of the network.
+pub(super) struct Way {
+    pub latency_s: f64,
+    /// Seconds for which it holds each resource, by number; the part of it per second is the use.
+    pub held_s: Vec<(usize, f64)>,
+    /// Of what it shares with no other: at most one transfer in this time, s.
+    pub alone_s: f64,
+    pub bytes: f64,
+}
+
+/// Of a link without latency, s, and of a message without bytes.
+const LEAST_LATENCY_S: f64 = 1e-9;
+const LEAST_BYTES: f64 = 1.0;
+
+/// Levels that differ by a smaller part are equal.
+const SAME_LEVEL: f64 = 1e-9;
+
+impl Way {
+    fn weight(&self) -> f64 {
+        1.0 / (self.latency_s.max(LEAST_LATENCY_S) * self.bytes.max(LEAST_BYTES))
+    }
+}
+
+/// What stops ways from rising: a resource that is full, or what a way has for itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Limit {
+    Resource(usize),
+    Alone(usize),
+}
+
+/// A resource while rates rise.
+#[derive(Clone, Default)]
+struct Sharing {
+    free: f64,
+    /// Its use by the rising ways while all rise by one.
+    use_of: f64,
+    rising: usize,
+    ways: Vec<u32>,
+}
+
+impl Sharing {
+    /// The level at which it is full.
+    fn level(&self) -> f64 {
+        self.free.max(0.0) / self.use_of
+    }
+}
+
+/// Computes rates; keeps its memory from one computation to the next.
+#[derive(Default)]
+pub(super) struct MaxMin {
+    resources: Vec<Sharing>,
+    used: Vec<usize>,
+    limits: BinaryHeap<Reverse<(OrderedFloat<f64>, Limit)>>,
+    /// The uses of resources looked at so far: the work.
+    pub looks: u64,
+}
+
+impl MaxMin {
+    /// Transfers per second on each way, with the number of transfers under way there: all rise in proportion to their
+    /// weights until a resource is full.
+    pub fn rates(&mut self, under_way: &[(f64, &Way)]) -> Vec<f64> {
+        self.set_up(under_way);
+        let mut rates = vec![None; under_way.len()];
+        while let Some(Reverse((level, limit))) = self.limits.pop() {
+            let level = level.0;
+            match limit {
+                Limit::Alone(at) => self.stop(under_way, &mut rates, at, level),
+                Limit::Resource(of) if self.resources[of].rising > 0 => {
+                    let now = self.resources[of].level();
+                    // Others have stopped since, and left it more.
+                    if now > level * (1.0 + SAME_LEVEL) {
+                        self.limits.push(Reverse((OrderedFloat(now), limit)));
+                        continue;
+                    }
+                    let ways = std::mem::take(&mut self.resources[of].ways);
+                    ways.iter().for_each(|&at| self.stop(under_way, &mut rates, at as usize, level));
+                    self.resources[of].ways = ways;
+                }
+                Limit::Resource(_) => {}
+            }
+        }
+        rates.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
+    fn set_up(&mut self, under_way: &[(f64, &Way)]) {
+        let held = || under_way.iter().flat_map(|(_, way)| &way.held_s);
+        let resources = held().map(|&(of, _)| of + 1).max().unwrap_or(0);
+        if self.resources.len() < resources {
+            self.resources.resize(resources, Sharing::default());
+        }
+        for &(of, _) in held() {
+            let one = &mut self.resources[of];
+            (one.free, one.use_of, one.rising) = (1.0, 0.0, 0);
+            one.ways.clear();
+        }
+        self.limits.clear();
+        self.used.clear();
+        for (at, &(count, way)) in under_way.iter().enumerate() {
+            self.looks += way.held_s.len() as u64;
+            let mut longest_s = 0.0f64;
+            for &(of, held_s) in &way.held_s {
+                let one = &mut self.resources[of];
+                if one.rising == 0 {
+                    self.used.push(of);
+                }
+                one.use_of += count * held_s * way.weight();
+                one.rising += 1;
+                one.ways.push(at as u32);
+                longest_s = longest_s.max(held_s);
+            }
+            // Else a resource stops it before.
+            if way.alone_s > longest_s {
+                let level = 1.0 / (way.alone_s * way.weight());
+                self.limits.push(Reverse((OrderedFloat(level), Limit::Alone(at))));
+            }
+        }
+        let levels =
+            self.used.iter().map(|&of| (OrderedFloat(self.resources[of].level()), Limit::Resource(of)));
+        self.limits.extend(levels.map(Reverse));
+    }
+
+    /// Stops a way at this level, unless it has stopped before.
+    fn stop(&mut self, under_way: &[(f64, &Way)], rates: &mut [Option<f64>], at: usize, level: f64) {
+        if rates[at].is_some() {
+            return;
+        }
+        let (count, way) = under_way[at];
+        let rate = level * way.weight();
+        rates[at] = Some(rate);
+        for &(of, held_s) in &way.held_s {
+            let one = &mut self.resources[of];
+            one.free -= count * held_s * rate;
+            one.use_of -= count * held_s * way.weight();
+            one.rising -= 1;
+        }
+    }
+}
