@@ -3,7 +3,7 @@
 use super::adjust::in_larger_segments;
 use super::shared_ports::SharedPorts;
 use broadleaf::budget::{Budget, UNITS_PER_S};
-use broadleaf::plan::{Plan, PlanError};
+use broadleaf::plan::{check, Plan};
 use broadleaf::planners::Instance;
 use broadleaf::portfolio::{planned, Coarsening, Tried};
 
@@ -11,7 +11,7 @@ use broadleaf::portfolio::{planned, Coarsening, Tried};
 const NEAR: f64 = 1.6;
 const MOST_PLANNERS: usize = 8;
 
-/// Without a time limit, the work of making a plan again, and of simulating all, units.
+/// The work of making a plan again, and of simulating all, units.
 const TO_MAKE: u64 = UNITS_PER_S / 4;
 const TO_SIMULATE: u64 = 3 * UNITS_PER_S;
 /// A plan whose simulation takes more than this part of the work is left out.
@@ -22,7 +22,6 @@ struct Choice<'a> {
     instance: &'a Instance<'a>,
     ports: &'a SharedPorts<'a>,
     as_run: &'a dyn Fn(Plan) -> Plan,
-    timed: Option<Budget>,
     to_simulate: Budget,
     fastest: (f64, Plan),
 }
@@ -35,44 +34,51 @@ pub fn fastest_on_shared_ports(
     ports: &SharedPorts,
     (chosen, mut tried): (Plan, Vec<Tried>),
     as_run: &dyn Fn(Plan) -> Plan,
-    budget: &Budget,
-) -> Result<Plan, PlanError> {
-    let timed = Some(budget.clone()).filter(Budget::is_timed);
-    let to_simulate = timed.clone().unwrap_or_else(|| Budget::of_work(TO_SIMULATE));
+) -> Plan {
+    let to_simulate = Budget::of_work(TO_SIMULATE);
     let Ok(chosen_s) = ports.seconds(&as_run(chosen.clone()), &to_simulate.divided(PARTS)) else {
-        return Ok(chosen);
+        return chosen;
     };
-    let mut choice = Choice { instance, ports, as_run, timed, to_simulate, fastest: (chosen_s, chosen) };
+    let fastest = (chosen_s, chosen.clone());
+    let mut choice = Choice { instance, ports, as_run, to_simulate, fastest };
     tried.sort_by(|one, other| one.compared_s().total_cmp(&other.compared_s()));
     let longest_s = NEAR * tried.first().map_or(0.0, Tried::compared_s);
     for one in tried.iter().take(MOST_PLANNERS).take_while(|one| one.compared_s() <= longest_s) {
-        choice.consider_made(one.name, one.segment_bytes)?;
+        choice.consider_made(one.name, one.segment_bytes);
     }
-    choice.consider_made("flat", instance.message_bytes)?;
+    choice.consider_made("flat", instance.message_bytes);
     choice.shorten_segments();
-    Ok(choice.fastest.1)
+    let (_, fastest) = choice.fastest;
+    if check::faults(instance.platform, &fastest).is_empty() {
+        fastest
+    } else {
+        chosen
+    }
 }
 
 impl Choice<'_> {
     fn made(&self, planner: &str, segment_bytes: u64) -> Option<Plan> {
-        let budget = self.timed.clone().unwrap_or_else(|| Budget::of_work(TO_MAKE));
-        planned(self.instance, planner, segment_bytes, &budget).ok()
+        planned(self.instance, planner, segment_bytes, &Budget::of_work(TO_MAKE)).ok()
     }
 
     /// A planner's plan; a timetable with its turns and without.
-    fn consider_made(&mut self, planner: &str, segment_bytes: u64) -> Result<(), PlanError> {
-        let Some(plan) = self.made(planner, segment_bytes) else { return Ok(()) };
+    fn consider_made(&mut self, planner: &str, segment_bytes: u64) {
+        if self.to_simulate.is_spent() {
+            return;
+        }
+        let Some(plan) = self.made(planner, segment_bytes) else { return };
         if plan.period.is_some() {
             self.consider(plan.clone());
         }
-        if plan.pattern.is_none() {
-            let free = in_larger_segments(self.instance.platform, Plan { period: None, ..plan })?;
-            if free.inward.iter().any(|tree| !tree.exchange.is_empty()) {
-                self.consider(through_roots(free.clone()));
-            }
-            self.consider(free);
+        if plan.pattern.is_some() {
+            return;
         }
-        Ok(())
+        let free = Plan { period: None, ..plan };
+        let Ok(free) = in_larger_segments(self.instance.platform, free) else { return };
+        if free.inward.iter().any(|tree| !tree.exchange.is_empty()) {
+            self.consider(through_roots(free.clone()));
+        }
+        self.consider(free);
     }
 
     fn consider(&mut self, plan: Plan) {
@@ -117,7 +123,7 @@ fn through_roots(mut plan: Plan) -> Plan {
 mod tests {
     use super::*;
     use crate::topology::placement::Placement;
-    use broadleaf::plan::Collective;
+    use broadleaf::plan::{Collective, PlanError};
     use broadleaf::platform::{NodeId, Platform};
     use broadleaf::portfolio::{make, Effort, SegmentChoice};
     use serde_json::json;
@@ -153,7 +159,7 @@ mod tests {
     }
 
     /// The choice, the time of it, and the instance's other times by planner, as planned in its segments.
-    fn chosen(collective: Collective, bytes: u64, budget: &Budget) -> (Plan, f64, Vec<(&'static str, f64)>) {
+    fn chosen(collective: Collective, bytes: u64) -> (Plan, f64, Vec<(&'static str, f64)>) {
         let platform = oversubscribed();
         let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
         let instance = Instance::new(&placement.handled, NodeId(0), bytes).unwrap();
@@ -162,7 +168,7 @@ mod tests {
         let ports = SharedPorts::new(&placement);
         let seconds = |plan: &Plan| ports.seconds(plan, &Budget::UNLIMITED);
         let first = (best.plan, best.tried.clone());
-        let plan = fastest_on_shared_ports(&instance, &ports, first, &|plan| plan, budget).unwrap();
+        let plan = fastest_on_shared_ports(&instance, &ports, first, &|plan| plan);
         let remade = |one: &Tried| {
             let size = SegmentChoice::Bytes(one.segment_bytes);
             let made = make(&instance, one.name, size, Effort::Quick, &Budget::UNLIMITED).ok()?;
@@ -182,7 +188,7 @@ mod tests {
             (Collective::Allreduce, 16 << 10),
             (Collective::Allgather, 4 << 10),
         ] {
-            let (plan, taken_s, others) = chosen(collective, bytes, &Budget::UNLIMITED);
+            let (plan, taken_s, others) = chosen(collective, bytes);
             assert!(others.len() >= 4, "{collective}");
             let fastest = others.iter().min_by(|one, other| one.1.total_cmp(&other.1)).unwrap();
             assert!(
@@ -193,15 +199,21 @@ mod tests {
         }
     }
 
+    /// A flat scatter to a thousand hosts and one is not simulated.
     #[test]
-    fn without_time_for_a_simulation_the_first_choice_stays() {
-        let none = Budget::within(std::time::Duration::ZERO);
-        let (plan, ..) = chosen(Collective::Reduce, 64 << 10, &none);
-        let platform = oversubscribed();
+    fn what_takes_too_long_to_simulate_stays_as_it_was_chosen() {
+        let platform = crate::test_platforms::equal_hosts(
+            1001,
+            broadleaf::platform::PortModel::OnePort,
+            broadleaf::platform::LinkClass::affine(50e-6, 125e6),
+        );
         let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-        let instance = Instance::new(&placement.handled, NodeId(0), 64 << 10).unwrap();
-        let instance = Instance { collective: Collective::Reduce, ..instance };
-        let best = make(&instance, "best", SegmentChoice::Auto, Effort::Quick, &Budget::UNLIMITED).unwrap();
-        assert_eq!(plan, best.plan);
+        let instance = Instance::new(&placement.handled, NodeId(0), 1 << 10).unwrap();
+        let flat = planned(&instance, "flat", 1 << 10, &Budget::UNLIMITED).unwrap();
+        let ports = SharedPorts::new(&placement);
+        assert!(matches!(ports.seconds(&flat, &Budget::UNLIMITED), Err(PlanError::OutOfTime)));
+        assert_eq!(fastest_on_shared_ports(&instance, &ports, (flat.clone(), vec![]), &|plan| plan), flat);
+        let short = planned(&instance, "chain", 1, &Budget::UNLIMITED).unwrap();
+        assert!(matches!(ports.seconds(&short, &Budget::of_work(1000)), Err(PlanError::OutOfTime)));
     }
 }

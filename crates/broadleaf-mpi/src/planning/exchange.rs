@@ -135,8 +135,12 @@ impl ExchangeJob<'_> {
                 return Ok(plan);
             }
             let plan = or_flat(&instance, self.placement, plan, worth)?;
+            // A simulation of the candidates takes no account of time limits.
+            if budget.is_timed() {
+                return Ok(plan);
+            }
             let ports = SharedPorts::new(self.placement);
-            fastest_on_shared_ports(&instance, &ports, (plan, tried), &|plan| self.as_run(plan), &budget)
+            Ok(fastest_on_shared_ports(&instance, &ports, (plan, tried), &|plan| self.as_run(plan)))
         });
         Ok(self.as_run(made.map_err(|error: PlanError| error.to_string())?))
     }

@@ -90,11 +90,11 @@ impl Job {
             }
             let worth = worth_relaying(&plan);
             let plan = or_flat(&instance, &self.placement, plan, worth)?;
-            if effort == Effort::Quick {
+            if effort == Effort::Quick || budget.is_timed() {
                 return Ok(plan);
             }
             let ports = SharedPorts::new(&self.placement);
-            fastest_on_shared_ports(&instance, &ports, (plan, tried), &|plan| plan, &budget)
+            Ok(fastest_on_shared_ports(&instance, &ports, (plan, tried), &|plan| plan))
         });
         made.map_err(|error| error.to_string())
     }

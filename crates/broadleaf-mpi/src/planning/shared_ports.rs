@@ -9,11 +9,14 @@ use broadleaf::budget::Budget;
 use broadleaf::execute::Message;
 use broadleaf::plan::{Plan, PlanError, Programs};
 use broadleaf::platform::{NodeId, Platform};
-use broadleaf::simulate::{shared_s, Sending};
+use broadleaf::simulate::{shared_s, transfers_of, Sending, UNITS_PER_TRANSFER};
 use std::sync::Arc;
 
 /// SMPI keeps copies of shorter messages, bytes (`smpi/send-is-detached-thresh`).
 const COPIED_BELOW: u64 = 64 << 10;
+
+/// More nodes are not simulated: each has its executor.
+const MOST_NODES: usize = 1000;
 
 /// The ranks of a placement, on ports that their messages share.
 pub struct SharedPorts<'a> {
@@ -26,9 +29,18 @@ impl<'a> SharedPorts<'a> {
         SharedPorts { placement, platform: placement.at_once() }
     }
 
-    /// The makespan of a plan with one rank a node, seconds.
+    /// The makespan of a plan with one rank a node, seconds. Fails at once where the budget is too small for any simulation.
     pub fn seconds(&self, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
         let handled = &self.placement.handled;
+        let nodes = handled.node_count();
+        let edges = (plan.trees.len() + plan.inward.len()).saturating_mul(nodes) as u64;
+        let least = transfers_of(handled, plan).saturating_add(edges);
+        if nodes > MOST_NODES || least.saturating_mul(UNITS_PER_TRANSFER) > budget.left() {
+            return Err(PlanError::OutOfTime);
+        }
+        if handled.hosts().count() < nodes {
+            return Err(PlanError::BadRequest("it has switches".to_string()));
+        }
         let ranks: Vec<Vec<u32>> = (0..handled.node_count() as u32).map(|rank| vec![rank]).collect();
         let ranked = expand(plan, handled, &ranks, plan.root.0, &|_| false)?;
         let programs = Arc::new(Programs::for_ranks(Arc::clone(&ranked.transfers)));

@@ -76,8 +76,8 @@ impl MaxMin {
                 Limit::Alone(at) => self.stop(under_way, &mut rates, at, level),
                 Limit::Resource(of) if self.resources[of].rising > 0 => {
                     let now = self.resources[of].level();
-                    // Others have stopped since, and left it more.
-                    if now > level * (1.0 + SAME_LEVEL) {
+                    // Others have stopped since, and left it more; nothing, by rounding, is no more.
+                    if now.is_finite() && now > level * (1.0 + SAME_LEVEL) {
                         self.limits.push(Reverse((OrderedFloat(now), limit)));
                         continue;
                     }

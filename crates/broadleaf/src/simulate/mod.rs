@@ -19,7 +19,7 @@ mod varying;
 
 pub use at_once::direct_at_once_s;
 pub use estimate::{estimate, estimate_from, estimate_within, makespan};
-pub use sharing::{shared_s, Sending};
+pub use sharing::{shared_s, Sending, UNITS_PER_TRANSFER};
 pub use trace::{Trace, Transfer};
 pub use varying::Varying;
 
@@ -56,7 +56,8 @@ pub fn simulate(platform: &Platform, plan: &Plan, record: bool) -> Result<Trace,
 }
 
 /// The least number of a plan's transfers: every segment once to each host that needs it, without relays.
-fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
+#[must_use]
+pub fn transfers_of(platform: &Platform, plan: &Plan) -> u64 {
     let hosts = platform.hosts().count() as u64;
     let edges = hosts.saturating_sub(1).saturating_mul(if plan.inward.is_empty() { 1 } else { 2 });
     // Each head sends to all others, where through the root there is one transfer each way.

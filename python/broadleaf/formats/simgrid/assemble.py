@@ -140,11 +140,13 @@ def slower_than_ports(network: Network, ports: dict[int, dict[str, float]]) -> s
     found = set()
     for number, count in pairs.items():
         link = network.links[number]
+        # A port without a rate is held for as long as the link.
         rates = [
-            ports[host].get(name, float("inf"))
+            ports[host][name]
             for name, hosts_of in zip(PORTS, ends, strict=True)
             if len(hosts_of[number]) == 1
             for host in hosts_of[number]
+            if name in ports[host]
         ]
         if link.is_shared and count > 1 and rates and min(rates) > link.bandwidth_bytes_per_s:
             found.add(number)

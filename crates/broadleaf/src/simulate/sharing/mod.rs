@@ -21,6 +21,8 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 /// Looks at the use of a resource per unit of work, and looks that a message counts besides.
 const LOOKS_PER_UNIT: u64 = 15;
 const LOOKS_PER_MESSAGE: u64 = 100;
+/// The least work of a transfer, units.
+pub const UNITS_PER_TRANSFER: u64 = LOOKS_PER_MESSAGE / LOOKS_PER_UNIT;
 
 /// How a transport sends.
 pub trait Sending {
@@ -130,6 +132,9 @@ impl Run<'_> {
                 self.act(node)?;
             }
             let Some(&Reverse((next_s, _))) = self.events.peek() else { break };
+            if !next_s.is_finite() {
+                return Err(PlanError::BadRequest("a transfer takes for ever".to_string()));
+            }
             self.now_s = next_s.0;
             let instant = same_until(self.now_s);
             while let Some(&Reverse((_, event))) =
