@@ -251,14 +251,9 @@ delivered wrong bytes, are left out; their number stands at the end. Made by
     python benches/smpi_sweep.py --collective NAME --seconds {seconds:g} --table docs/smpi-collectives.md
 
 for each collective, which keeps every sample in `.bench/smpi_sweep.json`; `--networks` and `--sizes`
-take a part of it. The table lists completed runs. Those left out may be faster than the fastest here.
+take a part of it, and `two-sites`, two clusters of eight hosts 10 ms apart, is run if `--networks`
+names it. The table lists completed runs. Those left out may be faster than the fastest here.
 Broadleaf is behind in {behind} of {rows} rows.
-
-In the model a transfer holds the pipes of its link from its start, under SMPI once its latency has
-passed. Short messages from sites of unequal latency may wait for each other in the model only. So a
-reduction of 1 KiB on teragrid-64 takes 35.3 ms along `magpie`'s tree (`BROADLEAF_PLANNER=magpie` before
-the command), for which the model predicts 36.2, and 35.6 along `fnf`'s, which is predicted to be
-faster.
 
 | collective | network | size | bound | Broadleaf | x bound | SMPI's fastest | s | Broadleaf is | left out |
 | --- | --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |
