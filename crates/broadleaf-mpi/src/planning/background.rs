@@ -3,10 +3,9 @@
 use super::advised::Given;
 use super::as_run::predicted_s;
 use super::job::{Job, Limit};
-use super::shared_ports::SharedPorts;
 use super::threads::lower_priority;
 use crate::report;
-use broadleaf::budget::{Budget, UNITS_PER_S};
+use broadleaf::budget::UNITS_PER_S;
 use broadleaf::plan::Plan;
 use broadleaf::portfolio::Effort;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -111,10 +110,8 @@ fn begin(task: Task) -> BackgroundSearch {
 fn search(task: &Task) -> Option<Given> {
     let Task { job, planner, to_beat } = task;
     let found = job.plan(planner, Effort::Thorough, Limit::Work(WORK)).and_then(|plan| {
-        let worth = |start: &Arc<Plan>| {
-            let (found_s, start_s) = compared_s(job, [&plan, start]);
-            found_s < start_s * (1.0 - WORTH_SWITCHING)
-        };
+        let seconds = |plan: &Plan| predicted_s(job.handled(), plan).unwrap_or(f64::INFINITY);
+        let worth = |start: &Arc<Plan>| seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
         match to_beat.as_ref().is_none_or(worth) {
             true => Ok(Some(Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) })),
             false => Ok(None),
@@ -126,14 +123,4 @@ fn search(task: &Task) -> Option<Given> {
         }
         None
     })
-}
-
-/// The times of two plans: on shared ports, or in the model where a simulation of these takes too long.
-fn compared_s(job: &Job, plans: [&Plan; 2]) -> (f64, f64) {
-    let ports = SharedPorts::new(&job.placement);
-    let shared = plans.map(|plan| ports.seconds(plan, &Budget::of_work(UNITS_PER_S)));
-    match shared {
-        [Ok(one_s), Ok(other_s)] => (one_s, other_s),
-        _ => plans.map(|plan| predicted_s(job.handled(), plan).unwrap_or(f64::INFINITY)).into(),
-    }
 }

@@ -1,8 +1,6 @@
 //! One broadcast to plan for.
 
 use super::adjust::{fastest_as_run, in_larger_segments, or_flat, worth_relaying};
-use super::choice::fastest_on_shared_ports;
-use super::shared_ports::SharedPorts;
 use crate::rank_plan::{expand, RankPlan};
 use crate::settings::BEST;
 use crate::tags::{channels, CHANNEL_TAGS};
@@ -79,22 +77,18 @@ impl Job {
         let made = instance.and_then(|instance| {
             let size = SegmentChoice::AtLeast(Coarsening::BUSY.least_bytes);
             let best = make(&instance, name, size, effort, &budget)?;
-            let tried = best.tried.clone();
             // Without turns it runs as it is ranked, but for larger segments.
             let plan = match best.plan.period {
                 None => in_larger_segments(instance.platform, best.plan)?,
                 Some(_) => fastest_as_run(&instance, &self.placement, best, (size, effort), &budget)?,
             };
-            if name != BEST {
-                return Ok(plan);
+            match name == BEST {
+                true => {
+                    let worth = worth_relaying(&plan);
+                    or_flat(&instance, &self.placement, plan, worth)
+                }
+                false => Ok(plan),
             }
-            let worth = worth_relaying(&plan);
-            let plan = or_flat(&instance, &self.placement, plan, worth)?;
-            if effort == Effort::Quick || budget.is_timed() {
-                return Ok(plan);
-            }
-            let ports = SharedPorts::new(&self.placement);
-            Ok(fastest_on_shared_ports(&instance, &ports, (plan, tried), &|plan| plan))
         });
         made.map_err(|error| error.to_string())
     }
