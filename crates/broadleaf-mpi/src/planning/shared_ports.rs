@@ -29,6 +29,11 @@ impl<'a> SharedPorts<'a> {
         SharedPorts { placement, platform: placement.at_once() }
     }
 
+    /// Its ports serve all messages at once.
+    pub fn platform(&self) -> &Platform {
+        &self.platform
+    }
+
     /// The makespan of a plan with one rank a node, seconds. Fails at once where the budget is too small for any simulation.
     pub fn seconds(&self, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
         let handled = &self.placement.handled;
