@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A flat scatter to a thousand hosts and one is not simulated.
+    /// A flat broadcast among a thousand hosts and one is not simulated.
     #[test]
     fn what_takes_too_long_to_simulate_stays_as_it_was_chosen() {
         let platform = crate::test_platforms::equal_hosts(

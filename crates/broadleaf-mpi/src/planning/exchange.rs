@@ -135,8 +135,9 @@ impl ExchangeJob<'_> {
                 return Ok(plan);
             }
             let plan = or_flat(&instance, self.placement, plan, worth)?;
-            // A simulation of the candidates takes no account of time limits.
-            if budget.is_timed() {
+            // A simulation of the candidates takes no account of time limits. For scatters and gathers its choice has not been
+            // compared with the model's.
+            if budget.is_timed() || self.has_one_root() {
                 return Ok(plan);
             }
             let ports = SharedPorts::new(self.placement);

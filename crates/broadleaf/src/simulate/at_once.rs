@@ -4,7 +4,7 @@
 //! The model's port serves one transfer after the other. Transfers under way together share ports and pipes instead, and
 //! end later than in the best order.
 
-use super::max_min::{MaxMin, Way};
+use super::max_min::{MaxMin, Way, LEAST_ALONE_S};
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Direction, Plan, Tree};
 use crate::platform::{Hop, NodeId, Platform};
@@ -18,10 +18,7 @@ struct Flow {
     left: f64,
 }
 
-/// Of a link that takes no time, s.
-const LEAST_ALONE_S: f64 = 1e-12;
-
-/// The most looks at a flow: about 0.2 s. With 24 hosts whose links all differ, an all-gather takes fewer.
+/// The most looks at a flow or at its use of a resource. With 24 hosts whose links all differ, an all-gather takes fewer.
 const MOST_LOOKS: u64 = 50_000_000;
 
 /// Bytes from one host to another.

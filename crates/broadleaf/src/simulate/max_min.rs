@@ -17,6 +17,9 @@ pub(super) struct Way {
     pub bytes: f64,
 }
 
+/// Of a link that takes no time, s.
+pub(super) const LEAST_ALONE_S: f64 = 1e-12;
+
 /// Of a link without latency, s, and of a message without bytes.
 const LEAST_LATENCY_S: f64 = 1e-9;
 const LEAST_BYTES: f64 = 1.0;

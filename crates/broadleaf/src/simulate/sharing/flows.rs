@@ -2,11 +2,9 @@
 
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
-use crate::simulate::max_min::{MaxMin, Way};
+use crate::simulate::max_min::{MaxMin, Way, LEAST_ALONE_S};
 use std::collections::{HashMap, VecDeque};
 
-/// Of a link that takes no time, s.
-const LEAST_ALONE_S: f64 = 1e-12;
 /// Transfers that lack a smaller part have ended.
 const NOTHING: f64 = 1e-9;
 
@@ -194,7 +192,7 @@ impl Flows {
         found
     }
 
-    /// The work done so far, in transfers looked at.
+    /// The work done so far, in uses of resources looked at.
     pub fn looks(&self) -> u64 {
         self.max_min.looks
     }
