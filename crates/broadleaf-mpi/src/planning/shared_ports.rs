@@ -34,8 +34,9 @@ impl<'a> SharedPorts<'a> {
         &self.platform
     }
 
-    /// The makespan of a plan with one rank a node, seconds. Fails at once where the budget is too small for any simulation.
-    pub fn seconds(&self, plan: &Plan, budget: &Budget) -> Result<f64, PlanError> {
+    /// The makespan of a plan with one rank a node, seconds; infinite if it is longer than `longest_s`. Fails at once where the
+    /// budget is too small for any simulation.
+    pub fn seconds(&self, plan: &Plan, longest_s: f64, budget: &Budget) -> Result<f64, PlanError> {
         let handled = &self.placement.handled;
         let nodes = handled.node_count();
         let edges = (plan.trees.len() + plan.inward.len()).saturating_mul(nodes) as u64;
@@ -54,7 +55,7 @@ impl<'a> SharedPorts<'a> {
         let executors = parts.iter().map(Part::executor).collect();
         let ports = parts.iter().map(|_| Port::default()).collect();
         let mut sending = Ranks { parts, ports, segment_bytes: plan.segment_bytes };
-        shared_s(&self.platform, &programs, executors, &mut sending, budget)
+        shared_s(&self.platform, &programs, executors, &mut sending, (longest_s, budget))
     }
 }
 

@@ -39,7 +39,8 @@ pub trait Sending {
     fn goes_in_order(&self) -> bool;
 }
 
-/// Runs a valid plan's executors, one for each node, and returns its makespan, seconds.
+/// Runs a valid plan's executors, one for each node, and returns its makespan, seconds; of a plan that takes longer than `longest_s`,
+/// infinity as soon as that is certain.
 ///
 /// # Errors
 /// [`PlanError::OutOfTime`] if the budget is spent first. [`PlanError::BadRequest`] for a plan with rendezvous, over switches, or
@@ -49,7 +50,7 @@ pub fn shared_s(
     programs: &Programs,
     executors: Vec<NodeExecutor>,
     sending: &mut dyn Sending,
-    budget: &Budget,
+    (longest_s, budget): (f64, &Budget),
 ) -> Result<f64, PlanError> {
     let nodes = executors.into_iter().map(|executor| Node { executor, asleep: None, done: Vec::new() });
     let mut run = Run {
@@ -66,7 +67,7 @@ pub fn shared_s(
         now_s: 0.0,
         finish_s: 0.0,
     };
-    run.finish(budget)
+    run.finish(longest_s, budget)
 }
 
 struct Node {
@@ -119,7 +120,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn finish(&mut self, budget: &Budget) -> Result<f64, PlanError> {
+    fn finish(&mut self, longest_s: f64, budget: &Budget) -> Result<f64, PlanError> {
         if self.programs.transfers().protocol == Protocol::Rendezvous {
             return Err(PlanError::BadRequest("its messages ask for permission".to_string()));
         }
@@ -134,6 +135,10 @@ impl Run<'_> {
             let Some(&Reverse((next_s, _))) = self.events.peek() else { break };
             if !next_s.is_finite() {
                 return Err(PlanError::BadRequest("a transfer takes for ever".to_string()));
+            }
+            // Ends that were announced for an earlier rate may be left.
+            if next_s.0 > longest_s {
+                return Ok(if self.is_finished() { self.finish_s } else { f64::INFINITY });
             }
             self.now_s = next_s.0;
             let instant = same_until(self.now_s);
@@ -159,10 +164,14 @@ impl Run<'_> {
                 }
             }
         }
-        match self.nodes.iter().all(|node| node.executor.is_finished()) {
+        match self.is_finished() {
             true => Ok(self.finish_s),
             false => Err(PlanError::BadRequest("the plan deadlocks".to_string())),
         }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.nodes.iter().all(|node| node.executor.is_finished())
     }
 
     fn at(&mut self, at_s: f64, event: Event) {

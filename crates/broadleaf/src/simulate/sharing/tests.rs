@@ -65,7 +65,7 @@ fn run(
     platform: &Platform,
     plan: &Plan,
     mut sending: impl Sending,
-    budget: &Budget,
+    within: (f64, &Budget),
 ) -> Result<f64, PlanError> {
     let programs = Programs::for_platform(plan, platform).unwrap();
     let window = FlowWindow { shares_port: false, ..FlowWindow::PORT };
@@ -74,11 +74,11 @@ fn run(
         executor.post_ahead(64);
         executor
     };
-    shared_s(platform, &programs, platform.nodes().map(executor).collect(), &mut sending, budget)
+    shared_s(platform, &programs, platform.nodes().map(executor).collect(), &mut sending, within)
 }
 
 fn seconds(platform: &Platform, plan: &Plan, sending: impl Sending) -> f64 {
-    run(platform, plan, sending, &Budget::UNLIMITED).unwrap()
+    run(platform, plan, sending, (f64::INFINITY, &Budget::UNLIMITED)).unwrap()
 }
 
 fn is_near(found: f64, by_hand: f64) {
@@ -116,6 +116,30 @@ fn a_message_that_waits_for_a_pipe_leaves_the_port_to_others() {
     is_near(seconds(&platform, &planned(&platform, "flat", Collective::Bcast, (100, 100)), ALONE), 6.0);
     // Two segments of 50 B: to b, at 80 B/s each, until 1.625 and, sent then, 3.25 s; to c until 3.5, then 7 s.
     is_near(seconds(&platform, &planned(&platform, "flat", Collective::Bcast, (100, 50)), ALONE), 7.0);
+}
+
+/// The chain of [`segments_wait_for_their_window_or_share_the_way`] takes 6 s. Where only one of two messages goes on to the end,
+/// the other's first announced end, at the shared rate, is later than the last real one.
+#[test]
+fn a_plan_that_takes_longer_than_asked_is_given_up() {
+    let platform = three();
+    let plan = planned(&platform, "chain", Collective::Bcast, (200, 100));
+    let within = |longest_s| run(&platform, &plan, ALONE, (longest_s, &Budget::UNLIMITED)).unwrap();
+    assert_eq!(within(5.9), f64::INFINITY);
+    is_near(within(6.1), 6.0);
+    let copied = planned(&platform, "flat", Collective::Bcast, (100, 50));
+    let within = |longest_s| {
+        let copies = Plain { copies: true, in_order: false };
+        run(&platform, &copied, copies, (longest_s, &Budget::UNLIMITED)).unwrap()
+    };
+    let taken_s = within(f64::INFINITY);
+    is_near(within(taken_s + 1e-6), taken_s);
+    // The work counts as long as it is simulated.
+    let short = Budget::of_work(10_000);
+    run(&platform, &plan, ALONE, (0.0, &short)).unwrap();
+    let long = Budget::of_work(10_000);
+    run(&platform, &plan, ALONE, (f64::INFINITY, &long)).unwrap();
+    assert!(short.left() > long.left());
 }
 
 /// c's 100 B come to b at 2 s, and are combined at 50 B/s until 4 s; b's sum comes to a at 6 s, and is combined until 8 s.
@@ -201,7 +225,7 @@ fn direct_plans_take_as_long_as_all_at_once() {
 fn a_spent_budget_and_rendezvous_are_errors() {
     let platform = three();
     let plan = planned(&platform, "chain", Collective::Bcast, (20_000, 1));
-    assert!(matches!(run(&platform, &plan, ALONE, &Budget::of_work(10)), Err(PlanError::OutOfTime)));
+    assert!(matches!(run(&platform, &plan, ALONE, (f64::INFINITY, &Budget::of_work(10))), Err(PlanError::OutOfTime)));
     let asking = Plan { protocol: Protocol::Rendezvous, ..plan };
-    assert!(matches!(run(&platform, &asking, ALONE, &Budget::UNLIMITED), Err(PlanError::BadRequest(_))));
+    assert!(matches!(run(&platform, &asking, ALONE, (f64::INFINITY, &Budget::UNLIMITED)), Err(PlanError::BadRequest(_))));
 }
