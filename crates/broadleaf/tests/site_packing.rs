@@ -28,6 +28,36 @@ fn packed_trees_go_around_a_slow_pipe() {
     }
 }
 
+/// Some heads hand a segment on to other sites, too. No host has more children than another of
+/// its site by more than two heads have, and segments, which take the trees in turn, do not meet the same head twice.
+#[test]
+fn hosts_of_a_site_share_the_work_of_heads() {
+    let platform = sites_of_eight(|_, _| 10.0);
+    let plan = plan_with(find("site-packing").unwrap(), &allreduce(&platform), &Budget::UNLIMITED).unwrap();
+    let site_of = |node: NodeId| node.index() / 8;
+    let (mut children, mut most, mut last_heads) = ([0_usize; 32], 0, [usize::MAX; 4]);
+    for tree in &plan.trees {
+        let mut heads = [0; 4];
+        let mut of_tree = [0_usize; 32];
+        let root = tree.root.unwrap();
+        heads[site_of(root)] = root.index();
+        for (parent, child) in tree.edges() {
+            of_tree[parent.index()] += 1;
+            if site_of(parent) != site_of(child) {
+                heads[site_of(child)] = child.index();
+            }
+        }
+        heads.iter().zip(&last_heads).for_each(|(head, last)| assert_ne!(head, last));
+        last_heads = heads;
+        most = most.max(*of_tree.iter().max().unwrap());
+        children.iter_mut().zip(&of_tree).for_each(|(all, one)| *all += one);
+    }
+    for site in children.chunks(8) {
+        let spread = site.iter().max().unwrap() - site.iter().min().unwrap();
+        assert!(spread <= 2 * most, "{children:?}, at most {most} in a tree");
+    }
+}
+
 /// Sites that one site reaches only in one direction: no tree goes both ways.
 #[test]
 fn sites_without_a_way_back_are_not_packed() {

@@ -143,7 +143,7 @@ impl Choice<'_> {
     }
 }
 
-/// What is run of a plan, whoever made it.
+/// A plan without what does not change how it is run.
 fn unnamed(plan: Plan) -> Plan {
     Plan { planner: String::new(), seed: 0, predicted: Predicted::default(), ..plan }
 }
@@ -223,7 +223,8 @@ mod tests {
         let placement = Placement::on(platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
         let instance = Instance::new(&placement.handled, NodeId(0), bytes).unwrap();
         let instance = Instance { collective, ..instance };
-        let best = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
+        let best =
+            make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
         let ports = SharedPorts::new(&placement);
         let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED);
         let first = (best.plan, best.tried.clone());

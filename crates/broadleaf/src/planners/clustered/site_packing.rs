@@ -1,6 +1,8 @@
 //! All-reduce between sites: trees that go around slow pipes and divide the fast ones among them.
 //!
-//! The trees are those of `site-trees` inside the sites, with other ways between them. Each tree grows from a root site over
+//! The trees are those of `site-trees` inside the sites, with other ways between them, and each cluster's head is the host with
+//! the fewest children so far: ports share the work, and segments, which take the trees in turn, meet another head each time.
+//! Each tree grows from a root site over
 //! the hop on which the pipe or the ports that it loads most are held for the least time, counting all earlier trees; of equal
 //! ones over the hop that is nearest to the root, and no site is farther from the root than the limit. What takes less time
 //! than a message through a host's port counts as equal, since each host receives a whole message on both ways. Every site is
@@ -37,7 +39,7 @@
 //! ```
 
 use super::site_promise::{has_sites, latencies_s, quickest, sites};
-use super::site_trees::{along, Clusters, CHILDREN_OF_ONE_SITE};
+use super::site_trees::{along, Clusters, Heads, CHILDREN_OF_ONE_SITE};
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, PlanError};
@@ -96,7 +98,8 @@ impl Planner for SitePacking {
             PlanError::Unsupported { planner: CARD.name.to_string(), reason }
         })?;
         let set = |clusters: Clusters| {
-            along(platform, &sites, (TREES, CHILDREN_OF_ONE_SITE), clusters, |tree| best.trees[tree].clone())
+            let heads = (clusters, Heads::LeastBusy);
+            along(platform, &sites, (TREES, CHILDREN_OF_ONE_SITE), heads, |tree| best.trees[tree].clone())
         };
         let mut sets = Clusters::BOTH.map(set);
         // Nothing is promised where a hop inside a site passes switches.

@@ -4,11 +4,11 @@
 //! site has its own tree, of few children a host. The heads of a site's clusters all hang from that of its largest
 //! cluster, or each from that of the cluster whose hosts have least to hand on, whichever promises more. A segment is
 //! combined on its way up its tree, and goes out on the same one. The trees start at other hosts of each cluster, so that
-//! the hosts' ports share the work. Their roots are either all at the site that is nearest to all others, which keeps the
-//! way in and out short, or at each site in turn, which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages
-//! then, the least possible. Or the heads of all sites send their sums to each other: a contribution crosses one long link, and
-//! a site is entered by every other one, which suits short messages; then a single tree may do. The plan that is quicker by its busiest resource and its
-//! longest way is taken.
+//! the hosts' ports share the work. The roots are either all at the site that is nearest to all others, which keeps the way in and
+//! out short, or at each site in turn, which shares the pipes: with g sites a pipe carries 2·(g − 1)/g messages then, the
+//! least possible. Or the heads of all sites send their sums to each other: a contribution crosses one long link, and a
+//! site is entered by every other one, which suits short messages; then a single tree may do. The plan that is quicker by
+//! its busiest resource and its longest way is taken.
 //!
 //! A sender passes over busy receivers and pipes (`skip_busy`): else the heads, which wait for pipes, would keep their
 //! sites waiting.
@@ -96,7 +96,8 @@ impl Planner for SiteTrees {
         let one = (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE);
         let turns = (count, count.min(MOST_CHILDREN));
         let set = |clusters: Clusters| {
-            let at_one = |shape| along(platform, &sites, shape, clusters, |_| star(nearest));
+            let heads = (clusters, Heads::Apart);
+            let at_one = |shape| along(platform, &sites, shape, heads, |_| star(nearest));
             let exchanged = |shape| {
                 let mut trees = at_one(shape);
                 for tree in &mut trees {
@@ -105,7 +106,7 @@ impl Planner for SiteTrees {
                 }
                 trees
             };
-            let through_roots = vec![at_one(one), along(platform, &sites, turns, clusters, star)];
+            let through_roots = vec![at_one(one), along(platform, &sites, turns, heads, star)];
             let shapes = [one, (1, MOST_CHILDREN), (1, usize::MAX)];
             let shapes = shapes.iter().filter(|_| sites.len() <= MOST_EXCHANGING);
             [through_roots, shapes.map(|&shape| exchanged(shape)).collect()]
@@ -149,29 +150,50 @@ impl Clusters {
     pub const BOTH: [Clusters; 2] = [Clusters::Star, Clusters::Spread];
 }
 
+/// Which hosts of a cluster are at the top of each tree.
+#[derive(Clone, Copy)]
+pub(super) enum Heads {
+    /// Those that are a part of the cluster apart, so that a few trees have other inner hosts each.
+    Apart,
+    /// The host with the fewest children so far, so that many trees share the work that heads have between sites.
+    LeastBusy,
+}
+
 /// `count` trees of equal share, each with its own hops between sites, from parent to child and from the root on.
 pub(super) fn along(
     platform: &Platform,
     sites: &[Vec<Vec<NodeId>>],
     (count, most_children): (usize, usize),
-    clusters: Clusters,
+    (clusters, heads): (Clusters, Heads),
     hops: impl Fn(usize) -> Vec<(usize, usize)>,
 ) -> Vec<Tree> {
+    let mut children = vec![0; platform.node_count()];
+    let mut rotated = sites.to_vec();
     let one = |number: usize| {
         let mut tree = SiteTree::new(platform);
-        let rotated = |cluster: &Vec<NodeId>| {
-            let mut hosts = cluster.clone();
-            hosts.rotate_left(number * cluster.len() / count % cluster.len());
-            hosts
-        };
-        let sites: Vec<Vec<Vec<NodeId>>> =
-            sites.iter().map(|site| site.iter().map(rotated).collect()).collect();
-        let head = |site: usize| sites[site][0][0];
+        for (hosts, cluster) in rotated.iter_mut().flatten().zip(sites.iter().flatten()) {
+            let size = cluster.len();
+            match heads {
+                Heads::Apart => {
+                    hosts.clone_from(cluster);
+                    hosts.rotate_left(number * size / count % size);
+                }
+                Heads::LeastBusy => {
+                    // Of equal hosts, one that was not the last head.
+                    hosts.rotate_left(usize::from(number > 0));
+                    let of_host = |&at: &usize| children[hosts[at].index()];
+                    let head = (0..size).min_by_key(of_host).expect("a cluster has hosts");
+                    hosts.rotate_left(head);
+                }
+            }
+        }
+        let head = |site: usize| rotated[site][0][0];
         // The slowest ways first: between sites, between clusters, inside.
         let hops = hops(number);
         hops.iter().for_each(|&(parent, child)| tree.add(head(parent), head(child)));
-        sites.iter().for_each(|site| tree.join_clusters(site, clusters));
-        sites.iter().flatten().for_each(|cluster| tree.add_cluster(cluster, most_children));
+        rotated.iter().for_each(|site| tree.join_clusters(site, clusters));
+        rotated.iter().flatten().for_each(|cluster| tree.add_cluster(cluster, most_children));
+        tree.children.iter().zip(&mut children).for_each(|(of_tree, all)| *all += of_tree);
         tree.edges.share(1.0 / count as f64).root(head(hops[0].0)).build()
     };
     (0..count).map(one).collect()

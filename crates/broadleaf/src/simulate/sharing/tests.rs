@@ -225,7 +225,13 @@ fn direct_plans_take_as_long_as_all_at_once() {
 fn a_spent_budget_and_rendezvous_are_errors() {
     let platform = three();
     let plan = planned(&platform, "chain", Collective::Bcast, (20_000, 1));
-    assert!(matches!(run(&platform, &plan, ALONE, (f64::INFINITY, &Budget::of_work(10))), Err(PlanError::OutOfTime)));
+    assert!(matches!(
+        run(&platform, &plan, ALONE, (f64::INFINITY, &Budget::of_work(10))),
+        Err(PlanError::OutOfTime)
+    ));
     let asking = Plan { protocol: Protocol::Rendezvous, ..plan };
-    assert!(matches!(run(&platform, &asking, ALONE, (f64::INFINITY, &Budget::UNLIMITED)), Err(PlanError::BadRequest(_))));
+    assert!(matches!(
+        run(&platform, &asking, ALONE, (f64::INFINITY, &Budget::UNLIMITED)),
+        Err(PlanError::BadRequest(_))
+    ));
 }
