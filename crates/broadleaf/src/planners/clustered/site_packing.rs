@@ -1,7 +1,7 @@
 //! All-reduce between sites: trees that go around slow pipes and divide the fast ones among them.
 //!
 //! The trees are those of `site-trees` inside the sites, with other ways between them, and each cluster's head is the host with
-//! the fewest children so far: ports share the work, and segments, which take the trees in turn, meet another head each time.
+//! the fewest children so far: ports share the work, and trees one after the other mostly have other heads.
 //! Each tree grows from a root site over
 //! the hop on which the pipe or the ports that it loads most are held for the least time, counting all earlier trees; of equal
 //! ones over the hop that is nearest to the root, and no site is farther from the root than the limit. What takes less time
