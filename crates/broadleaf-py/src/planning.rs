@@ -220,6 +220,7 @@ impl Comparison {
         let core = broadleaf::portfolio::Outcome {
             plan: (*plan.core).clone(),
             tried: tried.iter().map(|tried| tried.get().core.clone()).collect(),
+            plans: Vec::new(),
             passed_over: passed_over.collect::<PyResult<_>>()?,
             is_cut_by_time,
         };
@@ -392,5 +393,7 @@ pub fn compare(
     };
     // Only comparing planners has work for several threads.
     let made = py.detach(|| if planner == BEST { on_all_cores(work) } else { work() });
-    Ok(Comparison { core: made.map_err(plan_error)? })
+    // Python shows what the plans take, and keeps the fastest only.
+    let core = made.map_err(plan_error)?;
+    Ok(Comparison { core: broadleaf::portfolio::Outcome { plans: Vec::new(), ..core } })
 }

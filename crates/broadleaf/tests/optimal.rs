@@ -307,6 +307,28 @@ fn the_optimums_own_trees_keep_their_shares() {
     assert!((rate / 10e6 - 1.0).abs() < 2e-3, "{rate}");
 }
 
+/// Sixteen hosts, 10 µs and 100 MB/s apart, whose ports send to several at once: a short message is over before a period
+/// has filled. The root alone is busy for 164 µs.
+#[test]
+fn short_messages_need_no_period_under_multi_port() {
+    let mut builder = PlatformBuilder::new("equal", PortModel::MultiPort);
+    let nodes: Vec<_> = (0..16).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(10e-6, 100e6));
+    builder.add_mesh(Mesh { nodes, class }).unwrap();
+    let platform = builder.build().unwrap();
+    let instance = Instance::new(&platform, NodeId(0), 16 << 10).unwrap();
+    let made = |name: &str| {
+        let made = make(&instance, name, SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
+        let makespan_s = simulate(&platform, &made.plan, false).unwrap().makespan_s;
+        (made.plan, makespan_s)
+    };
+    let ((in_turn, in_turn_s), (free, free_s), (best, best_s)) =
+        (made("optimal"), made("optimal-trees"), made("best"));
+    assert!(in_turn.period.is_some() && free.period.is_none() && free.trees.len() > 1);
+    assert!(free_s > 164e-6 && free_s < 0.8 * in_turn_s, "{free_s}, in turn {in_turn_s}");
+    assert!(best_s <= free_s, "{}: {best_s}", best.planner);
+}
+
 /// A program's first broadcast waits for a quick search, and gets several trees even where time has run out.
 #[test]
 fn a_quick_search_finds_the_trees_that_use_every_slow_link() {

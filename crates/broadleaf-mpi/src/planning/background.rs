@@ -1,7 +1,6 @@
 //! The search for a plan beside the running program.
 
 use super::advised::Given;
-use super::as_run::predicted_s;
 use super::job::{Job, Limit};
 use super::threads::lower_priority;
 use crate::report;
@@ -110,8 +109,10 @@ fn begin(task: Task) -> BackgroundSearch {
 fn search(task: &Task) -> Option<Given> {
     let Task { job, planner, to_beat } = task;
     let found = job.plan(planner, Effort::Thorough, Limit::Work(WORK)).and_then(|plan| {
-        let seconds = |plan: &Plan| predicted_s(job.handled(), plan).unwrap_or(f64::INFINITY);
-        let worth = |start: &Arc<Plan>| seconds(&plan) < seconds(start) * (1.0 - WORTH_SWITCHING);
+        let worth = |start: &Arc<Plan>| {
+            let [found_s, start_s] = job.seconds([&plan, start]);
+            found_s < start_s * (1.0 - WORTH_SWITCHING)
+        };
         match to_beat.as_ref().is_none_or(worth) {
             true => Ok(Some(Given { ranked: job.ranked(&plan)?, plan: Arc::new(plan) })),
             false => Ok(None),

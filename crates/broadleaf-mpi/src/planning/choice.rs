@@ -1,16 +1,26 @@
 //! The choice among plans by their times on ports that messages share.
 
 use super::adjust::in_larger_segments;
+use super::as_run::predicted_s;
 use super::shared_ports::SharedPorts;
+use crate::topology::placement::Placement;
 use broadleaf::budget::{Budget, UNITS_PER_S};
 use broadleaf::plan::{check, Plan, Predicted};
 use broadleaf::planners::Instance;
-use broadleaf::portfolio::{planned, Coarsening, Tried};
+use broadleaf::portfolio::{planned, Coarsening, Outcome, Tried};
 
 /// Plans whose time in the model is longer than the least by this factor are left out; chosen, as is their number. Planners that
 /// make the same plan count once.
 const NEAR: f64 = 1.6;
 const MOST_PLANS: usize = 16;
+
+/// Planners of one tree and of several that `best` passes over where another plan seems to be as fast as the bound.
+const ALSO: [&str; 2] = ["makespan", "optimal-trees"];
+
+/// The fastest plans are tried in shorter segments: at most this number, and none that take longer by more than this factor.
+/// Chosen.
+const MOST_SHORTENED: usize = 4;
+const WORTH_SHORTENING: f64 = 1.15;
 
 /// The work of all, and of making one plan again, units.
 const WORK: u64 = 6 * UNITS_PER_S;
@@ -18,23 +28,43 @@ const TO_MAKE: u64 = UNITS_PER_S / 4;
 /// A plan whose simulation takes more than this part of the work is left out.
 const PARTS: u32 = 3;
 
-/// The plans simulated so far, and the fastest with its time on shared ports, s.
+/// The plans simulated so far, and the times on shared ports, s, of those that were not much slower than the fastest.
 struct Choice<'a> {
     instance: &'a Instance<'a>,
     ports: &'a SharedPorts<'a>,
     as_run: &'a dyn Fn(Plan) -> Plan,
     left: Budget,
     simulated: Vec<Plan>,
-    fastest: (f64, Plan),
+    timed: Vec<(f64, Plan)>,
 }
 
-/// Of `chosen`, `flat` and the plans of the fastest planners tried, the one that is fastest on shared ports, without turns in
-/// segments of half the size, a quarter and so on where these are faster yet. `as_run`: a plan's form as ranks run it. `chosen` where
-/// its simulation takes too long.
+/// What is compared with a plan.
+pub struct Others {
+    /// The plans that are near the fastest in the model, fastest first.
+    near: Vec<Plan>,
+    passed_over: Vec<&'static str>,
+}
+
+impl Others {
+    pub fn of(best: &Outcome) -> Others {
+        let mut near: Vec<(f64, &Plan)> = best.tried.iter().map(Tried::compared_s).zip(&best.plans).collect();
+        near.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let longest_s = near.first().map_or(0.0, |&(fastest_s, _)| NEAR * fastest_s);
+        let near = near.into_iter().filter(|&(taken_s, _)| taken_s <= longest_s);
+        let is_tried = |name: &&str| best.tried.iter().any(|one| one.name == *name);
+        Others {
+            near: near.map(|(_, plan)| plan.clone()).collect(),
+            passed_over: ALSO.into_iter().filter(|name| !is_tried(name)).collect(),
+        }
+    }
+}
+
+/// Of `chosen`, `flat` and the others, the plan that is fastest on shared ports, in segments of half the size, a quarter and so on
+/// where these are faster yet. `as_run`: a plan's form as ranks run it. `chosen` where its simulation takes too long.
 pub fn fastest_on_shared_ports(
     instance: &Instance,
     ports: &SharedPorts,
-    (chosen, mut tried): (Plan, Vec<Tried>),
+    (chosen, others): (Plan, Others),
     as_run: &dyn Fn(Plan) -> Plan,
 ) -> Plan {
     let left = Budget::of_work(WORK);
@@ -42,19 +72,22 @@ pub fn fastest_on_shared_ports(
     let Ok(chosen_s) = ports.seconds(&of_chosen, f64::INFINITY, &left.divided(PARTS)) else {
         return chosen;
     };
-    let (simulated, fastest) = (vec![unnamed(of_chosen)], (chosen_s, chosen.clone()));
-    let mut choice = Choice { instance, ports, as_run, left, simulated, fastest };
-    tried.sort_by(|one, other| one.compared_s().total_cmp(&other.compared_s()));
-    let longest_s = NEAR * tried.first().map_or(0.0, Tried::compared_s);
-    for one in tried.iter().take_while(|one| one.compared_s() <= longest_s) {
+    let (simulated, timed) = (vec![unnamed(of_chosen)], vec![(chosen_s, chosen.clone())]);
+    let mut choice = Choice { instance, ports, as_run, left, simulated, timed };
+    for plan in others.near {
         if choice.simulated.len() >= MOST_PLANS {
             break;
         }
-        choice.consider_made(one.name, one.segment_bytes);
+        choice.consider_both_ways(plan);
+    }
+    for name in others.passed_over {
+        if let Some(plan) = choice.made(name, chosen.segment_bytes) {
+            choice.consider_both_ways(plan);
+        }
     }
     choice.consider_flat();
     choice.shorten_segments();
-    let (_, fastest) = choice.fastest;
+    let fastest = choice.fastest();
     if check::faults(instance.platform, &fastest).is_empty() {
         fastest
     } else {
@@ -63,19 +96,28 @@ pub fn fastest_on_shared_ports(
 }
 
 impl Choice<'_> {
-    fn made(&self, planner: &str, segment_bytes: u64) -> Option<Plan> {
-        let budget = Budget::of_work(TO_MAKE);
-        let plan = planned(self.instance, planner, segment_bytes, &budget).ok();
-        self.left.spend(TO_MAKE - budget.left());
-        plan
+    fn fastest_s(&self) -> f64 {
+        self.timed.iter().map(|&(taken_s, _)| taken_s).fold(f64::INFINITY, f64::min)
     }
 
-    /// A planner's plan; a timetable with its turns and without.
-    fn consider_made(&mut self, planner: &str, segment_bytes: u64) {
+    /// The first of equal ones.
+    fn fastest(self) -> Plan {
+        let fastest = self.timed.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
+        fastest.map(|(_, plan)| plan).expect("the plan chosen before is timed")
+    }
+
+    fn made(&self, planner: &str, segment_bytes: u64) -> Option<Plan> {
+        let budget = Budget::of_work(TO_MAKE);
+        let made = planned(self.instance, planner, segment_bytes, &budget);
+        self.left.spend(TO_MAKE - budget.left());
+        made.ok()
+    }
+
+    /// A timetable with its turns and without.
+    fn consider_both_ways(&mut self, plan: Plan) {
         if self.left.is_spent() {
             return;
         }
-        let Some(plan) = self.made(planner, segment_bytes) else { return };
         if plan.period.is_some() {
             self.consider(plan.clone());
         }
@@ -99,47 +141,63 @@ impl Choice<'_> {
         self.consider(Plan { platform_digest: instance.platform.digest().to_string(), ..flat });
     }
 
-    fn consider(&mut self, plan: Plan) {
-        self.consider_worth(plan, 0.0);
-    }
-
-    /// Whether the plan is faster than all before by more than this part of the time; then it takes their place. One that has been
-    /// simulated is not.
-    fn consider_worth(&mut self, plan: Plan, worth: f64) -> bool {
+    /// The plan's time, s, unless it has been simulated before or takes much longer than the fastest.
+    fn consider(&mut self, plan: Plan) -> Option<f64> {
         let as_run = (self.as_run)(plan.clone());
         let unnamed = unnamed(as_run.clone());
         if self.simulated.contains(&unnamed) {
-            return false;
+            return None;
         }
-        let longest_s = (1.0 - worth) * self.fastest.0;
+        let longest_s = WORTH_SHORTENING * self.fastest_s();
         let taken_s = self.ports.seconds(&as_run, longest_s, &self.left.divided(PARTS));
         self.simulated.push(unnamed);
-        match taken_s {
-            Ok(taken_s) if taken_s < longest_s => {
-                self.fastest = (taken_s, plan);
-                true
-            }
-            _ => false,
+        let taken_s = taken_s.ok().filter(|taken_s| taken_s.is_finite())?;
+        self.timed.push((taken_s, plan));
+        Some(taken_s)
+    }
+
+    fn shorten_segments(&mut self) {
+        self.timed.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let near = self.timed[..self.timed.len().min(MOST_SHORTENED)].to_vec();
+        for (taken_s, plan) in near {
+            self.shorten_segments_of(taken_s, plan);
         }
     }
 
-    /// Hosts that are busy with a program handle more messages then, so it must be worth that. A timetable keeps the
-    /// segments that it was made for, and so does a plan of blocks: of 1 MiB on the random grid of `benches/smpi_sweep.py`, an
-    /// all-gather in half blocks was predicted to take 6 % less, and took 6 % more.
-    fn shorten_segments(&mut self) {
+    /// Hosts that are busy with a program handle more messages then, so it must be worth that. A plan of blocks keeps its
+    /// segments: of 1 MiB on the random grid of `benches/smpi_sweep.py`, an all-gather in half blocks was predicted to take 6 %
+    /// less, and took 6 % more.
+    fn shorten_segments_of(&mut self, mut taken_s: f64, mut plan: Plan) {
         let Coarsening { least_bytes, worth, .. } = Coarsening::BUSY;
-        while self.fastest.1.segment_bytes / 2 >= least_bytes {
-            let longer = &self.fastest.1;
-            if longer.period.is_some() || longer.block_bytes().is_some() {
+        while plan.segment_bytes > least_bytes && plan.block_bytes().is_none() && !self.left.is_spent() {
+            let Some(shorter) = self.in_segments(&plan, least_bytes.max(plan.segment_bytes / 2)) else {
                 break;
-            }
-            let Some(plan) = self.made(&longer.planner, longer.segment_bytes / 2) else { break };
-            let free = Plan { period: None, ..plan };
-            let is_shorter = free.segment_bytes < longer.segment_bytes && free.pattern.is_none();
-            if !is_shorter || !self.consider_worth(free, worth) {
-                break;
+            };
+            match self.consider(shorter.clone()) {
+                Some(shorter_s) if shorter_s < (1.0 - worth) * taken_s => {
+                    (taken_s, plan) = (shorter_s, shorter);
+                }
+                _ => break,
             }
         }
+    }
+
+    /// The same trees, or a timetable made again.
+    fn in_segments(&self, plan: &Plan, segment_bytes: u64) -> Option<Plan> {
+        if plan.period.is_none() && !plan.combine {
+            return Some(Plan { segment_bytes, ..plan.clone() });
+        }
+        self.made(&plan.planner, segment_bytes).filter(|made| made.segment_bytes < plan.segment_bytes)
+    }
+}
+
+/// The times of two plans on shared ports, s; in the model, if either takes too long to simulate.
+pub fn shared_or_predicted_s(placement: &Placement, plans: [&Plan; 2]) -> [f64; 2] {
+    let (ports, budget) = (SharedPorts::new(placement), Budget::of_work(WORK));
+    let shared_s = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &budget.divided(PARTS));
+    match plans.map(shared_s) {
+        [Ok(one_s), Ok(other_s)] => [one_s, other_s],
+        _ => plans.map(|plan| predicted_s(&placement.handled, plan).unwrap_or(f64::INFINITY)),
     }
 }
 
@@ -157,7 +215,6 @@ fn through_roots(mut plan: Plan) -> Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::placement::Placement;
     use broadleaf::plan::{Collective, PlanError};
     use broadleaf::platform::{NodeId, Platform};
     use broadleaf::portfolio::{make, Effort, SegmentChoice};
@@ -227,7 +284,7 @@ mod tests {
             make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
         let ports = SharedPorts::new(&placement);
         let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED);
-        let first = (best.plan, best.tried.clone());
+        let first = (best.plan.clone(), Others::of(&best));
         let plan = fastest_on_shared_ports(&instance, &ports, first, &|plan| plan);
         let remade = |one: &Tried| {
             let size = SegmentChoice::Bytes(one.segment_bytes);
@@ -262,6 +319,40 @@ mod tests {
         }
     }
 
+    #[test]
+    fn planners_that_were_passed_over_take_part() {
+        let platform = oversubscribed();
+        let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+        let instance = Instance::new(&placement.handled, NodeId(0), 1 << 20).unwrap();
+        let flat = planned(&instance, "flat", 16 << 10, &Budget::UNLIMITED).unwrap();
+        let (ports, none) = (SharedPorts::new(&placement), Vec::new);
+        let choice = |passed_over: Vec<&'static str>| {
+            let others = Others { near: none(), passed_over };
+            fastest_on_shared_ports(&instance, &ports, (flat.clone(), others), &|plan| plan)
+        };
+        assert_eq!(choice(vec![]).planner, "flat");
+        let with_one = choice(vec!["makespan"]);
+        let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED).unwrap();
+        assert!(with_one.planner == "makespan" && seconds(&with_one) < 0.5 * seconds(&flat));
+    }
+
+    /// Sixteen hosts: three hops of 64 KiB at 1 Gb/s alone take 1.6 ms.
+    #[test]
+    fn timetables_are_tried_in_shorter_segments() {
+        let link = broadleaf::platform::LinkClass::affine(50e-6, 125e6);
+        let platform = crate::test_platforms::equal_hosts(16, broadleaf::platform::PortModel::OnePort, link);
+        let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
+        let instance = Instance::new(&placement.handled, NodeId(0), 1 << 20).unwrap();
+        let long = planned(&instance, "two-tree", 64 << 10, &Budget::UNLIMITED).unwrap();
+        assert!(long.period.is_some());
+        let ports = SharedPorts::new(&placement);
+        let others = Others { near: Vec::new(), passed_over: Vec::new() };
+        let plan = fastest_on_shared_ports(&instance, &ports, (long.clone(), others), &|plan| plan);
+        assert!(plan.period.is_some() && plan.segment_bytes < long.segment_bytes);
+        let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED).unwrap();
+        assert!(seconds(&plan) < 0.9 * seconds(&long));
+    }
+
     /// A flat broadcast among a thousand hosts and one is not simulated.
     #[test]
     fn what_takes_too_long_to_simulate_stays_as_it_was_chosen() {
@@ -275,7 +366,8 @@ mod tests {
         let flat = planned(&instance, "flat", 1 << 10, &Budget::UNLIMITED).unwrap();
         let ports = SharedPorts::new(&placement);
         assert!(matches!(ports.seconds(&flat, f64::INFINITY, &Budget::UNLIMITED), Err(PlanError::OutOfTime)));
-        assert_eq!(fastest_on_shared_ports(&instance, &ports, (flat.clone(), vec![]), &|plan| plan), flat);
+        let none = Others { near: Vec::new(), passed_over: Vec::new() };
+        assert_eq!(fastest_on_shared_ports(&instance, &ports, (flat.clone(), none), &|plan| plan), flat);
         let short = planned(&instance, "chain", 1, &Budget::UNLIMITED).unwrap();
         assert!(matches!(
             ports.seconds(&short, f64::INFINITY, &Budget::of_work(1000)),

@@ -2,7 +2,7 @@
 
 use super::adjust::{fastest_as_run, or_flat, without_skips, worth_relaying};
 use super::as_run::{announces_data, predicted_s, relays_blocks};
-use super::choice::fastest_on_shared_ports;
+use super::choice::{fastest_on_shared_ports, Others};
 use super::job::Limit;
 use super::plan_directory::{nearest, Wanted};
 use super::shared_ports::SharedPorts;
@@ -122,7 +122,7 @@ impl ExchangeJob<'_> {
             let budget = limit.budget();
             let size = SegmentChoice::Auto;
             let best = make(&instance, name, size, effort, &budget)?;
-            let tried = best.tried.clone();
+            let others = Others::of(&best);
             // A block that goes whole waits for one turn, not for one per segment.
             let is_whole = best.plan.trees.iter().all(|tree| goes_whole(&best.plan, tree));
             let stays = is_whole && !relays_blocks(handled, &best.plan) && !announces_data(&best.plan);
@@ -141,7 +141,7 @@ impl ExchangeJob<'_> {
                 return Ok(plan);
             }
             let ports = SharedPorts::new(self.placement);
-            Ok(fastest_on_shared_ports(&instance, &ports, (plan, tried), &|plan| self.as_run(plan)))
+            Ok(fastest_on_shared_ports(&instance, &ports, (plan, others), &|plan| self.as_run(plan)))
         });
         Ok(self.as_run(made.map_err(|error: PlanError| error.to_string())?))
     }
@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
         assert_eq!(planned(Collective::Reduce, 16 << 20).transfers.period, None);
-        assert!(planned(Collective::Reduce, 64 << 10).transfers.period.is_some());
+        assert!(planned(Collective::Reduce, 16 << 10).transfers.period.is_some());
         assert_eq!(planned(Collective::Allreduce, 1 << 20).planner, "ring");
     }
 }

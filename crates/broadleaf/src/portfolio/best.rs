@@ -269,7 +269,7 @@ impl Contest<'_> {
             finish(instance, name(entrant.at), &entrant.tuned, (bytes_per_s?, is_simulated), &self.budget)
         });
         let finished: Vec<(Plan, Tried)> = finished.collect::<Result<_, _>>()?;
-        let (mut plans, tried): (Vec<Plan>, Vec<Tried>) = finished.into_iter().unzip();
+        let (plans, tried): (Vec<Plan>, Vec<Tried>) = finished.into_iter().unzip();
         // The first of equal ones, as min_by keeps it.
         let fastest =
             (0..plans.len()).min_by(|&a, &b| tried[a].compared_s().total_cmp(&tried[b].compared_s()));
@@ -277,8 +277,8 @@ impl Contest<'_> {
             let reason = passed_over.first().map_or(String::new(), |first| first.reason.clone());
             return Err(PlanError::Unsupported { planner: BEST.to_string(), reason });
         };
-        let mut plan = plans.swap_remove(fastest);
+        let mut plan = plans[fastest].clone();
         plan.predicted.bound_s = self.bound_s.filter(|_| plan.predicted.handled_s.is_none());
-        Ok(Outcome { plan, tried, passed_over, is_cut_by_time: false })
+        Ok(Outcome { plan, tried, plans, passed_over, is_cut_by_time: false })
     }
 }

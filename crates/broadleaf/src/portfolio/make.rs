@@ -93,5 +93,6 @@ fn alone(
     }
     let bytes_per_s = throughput(instance.platform, &tuned.plan)?;
     let (plan, tried) = finish(instance, planner.card().name, &tuned, (bytes_per_s, is_simulated), budget)?;
-    Ok(Outcome { plan, tried: vec![tried], passed_over: Vec::new(), is_cut_by_time: false })
+    let (tried, plans) = (vec![tried], vec![plan.clone()]);
+    Ok(Outcome { plan, tried, plans, passed_over: Vec::new(), is_cut_by_time: false })
 }

@@ -43,6 +43,8 @@ pub struct Outcome {
     pub plan: Plan,
     /// The planners that were tried, in the order of [`PLANNERS`](crate::planners::PLANNERS).
     pub tried: Vec<Tried>,
+    /// Their plans, in the same order.
+    pub plans: Vec<Plan>,
     /// The planners that were not tried, in the same order.
     pub passed_over: Vec<PassedOver>,
     /// Whether a time limit ended the search early: on another machine the plan may differ.

@@ -3,16 +3,18 @@
 //! Where links are slower than ports, a port serves many transfers at once, each at its link's pace. The optimum only
 //! avoids overload, and fills some links completely beside idle ones; a full link cannot catch up after a delay. So W
 //! equal trees are grown one after the other, each vertex by the link that adds the least crowding, and then vertices
-//! change their parents while that reduces the crowding. Of several W the least crowded set is kept.
+//! change their parents while that reduces the crowding.
 //!
 //! A resource that is busy for a part u of the time at the bound's rate counts u^p + [`WORK`] · u, which rises
-//! steeply near 1; a vertex counts [`DEPTH`] for each hop from the root.
+//! steeply near 1; a vertex counts some more for each hop from the root. Where links are as fast as ports, few trees pass the first
+//! segments on sooner, and W is chosen by the time of the last vertex's first segment and of the whole message at the rate of the
+//! busiest resource. Else many trees share the slow links, and the least crowded are kept.
 
 use super::settings::balance::{
-    COUNTS, DEPTH, DESCENTS, GROWING, LEAST_GAIN, LEAST_RATE, MOST_NODES, PASSES, ROUNDING, WAYS_PER_UNIT,
-    WORK,
+    DESCENTS, FEW, GROWING, LEAST_GAIN, LEAST_RATE, LONG_HOP, MANY, MOST_NODES, PASSES, ROUNDING, SEGMENTS,
+    SHORT_HOP, WAITING, WAYS_PER_UNIT, WORK,
 };
-use crate::budget::Budget;
+use crate::budget::{Budget, UNITS_PER_S};
 use crate::model::{occupation, Resource};
 use crate::optimum::{Optimum, WeightedTree};
 use crate::planners::Instance;
@@ -20,7 +22,7 @@ use crate::platform::{Hop, NodeId, PortModel};
 use std::collections::{BTreeMap, HashMap};
 
 /// Equal trees whose rate is near the optimum's and whose loads are even; `None` where there are none, among many nodes,
-/// and through switches.
+/// through switches, and where the time is too short.
 pub(super) fn balanced_trees(
     instance: &Instance,
     optimum: &Optimum,
@@ -32,24 +34,44 @@ pub(super) fn balanced_trees(
         return None;
     }
     let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
+    let is_even = |trees: &Trees| {
+        optimum.upper_bound_bytes_per_s >= LEAST_RATE * optimum.throughput_bytes_per_s * trees.busiest()
+    };
+    let grown = |counts: &'static [usize], hop: f64, least_segments: u64| {
+        let ways = &ways;
+        // As long again for what follows.
+        let least_s =
+            move |count: usize| 2.0 * count as f64 * ways.growing_units() as f64 / UNITS_PER_S as f64;
+        let counts = counts.iter().filter(move |&&count| count as u64 * least_segments <= segments);
+        counts.take_while(move |&&count| !budget.is_too_short_for(least_s(count))).map(move |&count| {
+            let mut trees = Trees::grow(ways, (count, hop), budget);
+            DESCENTS.into_iter().for_each(|doublings| trees.descend(doublings, budget));
+            trees
+        })
+    };
+    let whole_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
+    let done_s = |trees: &Trees| trees.filled_s() + whole_s * trees.busiest().max(WAITING);
+    let can_be_few = LEAST_RATE * ways.slowest_needed() <= 1.0;
+    let few = can_be_few.then(|| grown(&FEW, LONG_HOP, SEGMENTS).map(|trees| (done_s(&trees), trees)));
+    let few = few.into_iter().flatten().min_by(|one, other| one.0.total_cmp(&other.0));
+    let even = few.map(|(_, trees)| trees).filter(is_even);
+    let even = even.or_else(|| least_crowded(grown(&MANY, SHORT_HOP, 1), budget).filter(is_even));
+    even.map(|trees| trees.weighted(instance))
+}
+
+/// The first of equal ones, of those made before the budget is spent.
+fn least_crowded<'a>(sets: impl Iterator<Item = Trees<'a>>, budget: &Budget) -> Option<Trees<'a>> {
     let mut best: Option<(f64, Trees)> = None;
-    for count in COUNTS.into_iter().filter(|&count| count as u64 <= segments) {
-        if best.is_some() && budget.is_spent() {
-            break;
-        }
-        let mut trees = Trees::grow(&ways, count);
-        DESCENTS.into_iter().for_each(|power| trees.descend(power, budget));
+    for trees in sets {
         let crowding = trees.crowding();
-        if best.as_ref().is_none_or(|(least, _)| crowding < *least) {
+        if best.as_ref().is_none_or(|&(least, _)| crowding < least) {
             best = Some((crowding, trees));
         }
+        if budget.is_spent() {
+            break;
+        }
     }
-    let (_, trees) = best?;
-    let busiest = trees.load.iter().copied().fold(0.0, f64::max);
-    if optimum.upper_bound_bytes_per_s < LEAST_RATE * optimum.throughput_bytes_per_s * busiest {
-        return None;
-    }
-    Some(trees.weighted(instance))
+    best.map(|(_, trees)| trees)
 }
 
 /// The resources of a transfer between two hosts, and the share of the time for which it holds each if all segments
@@ -57,8 +79,10 @@ pub(super) fn balanced_trees(
 struct LinkUses {
     hosts: Vec<NodeId>,
     resources: usize,
+    segments_per_s: f64,
     /// Of each ordered pair, `from * hosts + to`; `None` where there is no link.
     uses: Vec<Option<Vec<(u32, f64)>>>,
+    latency_s: Vec<f64>,
 }
 
 impl LinkUses {
@@ -68,9 +92,12 @@ impl LinkUses {
         let hosts = instance.root_and_receivers();
         let mut number: HashMap<Resource, u32> = HashMap::new();
         let mut uses = Vec::with_capacity(hosts.len() * hosts.len());
+        let mut latency_s = Vec::with_capacity(hosts.len() * hosts.len());
         for &from in &hosts {
             for &to in &hosts {
-                uses.push(platform.link(from, to).map(|class| {
+                let link = platform.link(from, to);
+                latency_s.push(link.map_or(0.0, |class| platform.class(class).latency_s));
+                uses.push(link.map(|class| {
                     let windows = occupation(platform, Hop { from, to, class }, segment_bytes).windows;
                     let mut used = Vec::with_capacity(windows.len());
                     for window in windows {
@@ -82,7 +109,33 @@ impl LinkUses {
                 }));
             }
         }
-        LinkUses { hosts, resources: number.len(), uses }
+        LinkUses { hosts, resources: number.len(), segments_per_s, uses, latency_s }
+    }
+
+    /// The time of the slowest link that every tree needs, in terms of a segment's at the bound's rate: by Prim's algorithm for the
+    /// least longest link.
+    fn slowest_needed(&self) -> f64 {
+        let hosts = self.hosts.len();
+        let taken = |from: usize, to: usize| {
+            let uses = self.uses(from, to)?;
+            Some(uses.iter().map(|&(_, time)| time).fold(0.0, f64::max))
+        };
+        let mut least: Vec<f64> = (0..hosts).map(|to| taken(0, to).unwrap_or(f64::INFINITY)).collect();
+        let mut left: Vec<usize> = (1..hosts).collect();
+        let mut slowest: f64 = 0.0;
+        while let Some(at) = (0..left.len()).min_by(|&a, &b| least[left[a]].total_cmp(&least[left[b]])) {
+            let from = left.swap_remove(at);
+            slowest = slowest.max(least[from]);
+            for &to in &left {
+                least[to] = least[to].min(taken(from, to).unwrap_or(f64::INFINITY));
+            }
+        }
+        slowest
+    }
+
+    /// The work of growing a tree, units.
+    fn growing_units(&self) -> u64 {
+        (self.hosts.len().pow(3) / 6 / WAYS_PER_UNIT) as u64
     }
 
     fn uses(&self, from: usize, to: usize) -> Option<&[(u32, f64)]> {
@@ -97,27 +150,33 @@ struct Trees<'a> {
     parent: Vec<Vec<usize>>,
     share: f64,
     load: Vec<f64>,
+    /// The weight of a vertex's hop from the root.
+    hop: f64,
 }
 
 impl<'a> Trees<'a> {
     /// `count` trees, one after the other.
-    fn grow(ways: &'a LinkUses, count: usize) -> Trees<'a> {
+    fn grow(ways: &'a LinkUses, (count, hop): (usize, f64), budget: &Budget) -> Trees<'a> {
         let hosts = ways.hosts.len();
         let mut trees = Trees {
             ways,
             parent: vec![vec![0; hosts]; count],
             share: 1.0 / count as f64,
             load: vec![0.0; ways.resources],
+            hop,
         };
         for tree in 0..count {
-            // Hosts reached, with their depths, in the order of ids so that ties go to the lower one.
-            let mut reached: BTreeMap<usize, usize> = BTreeMap::from([(0, 0)]);
-            while reached.len() < hosts {
+            budget.spend(ways.growing_units());
+            // The depths of the hosts reached. Ties go to the lower ids.
+            let mut depth_of: Vec<Option<usize>> = vec![None; hosts];
+            depth_of[0] = Some(0);
+            for _ in 1..hosts {
                 let mut best: Option<(f64, usize, usize)> = None;
-                for (&from, &depth) in &reached {
-                    for to in (0..hosts).filter(|to| !reached.contains_key(to)) {
+                for from in 0..hosts {
+                    let Some(depth) = depth_of[from] else { continue };
+                    for to in (0..hosts).filter(|&to| depth_of[to].is_none()) {
                         let Some(uses) = ways.uses(from, to) else { continue };
-                        let added = trees.change(&[], uses, GROWING) + trees.deeper(depth + 1);
+                        let added = trees.added(uses, GROWING) + trees.deeper(depth + 1);
                         if best.is_none_or(|(least, ..)| added < least) {
                             best = Some((added, from, to));
                         }
@@ -127,14 +186,14 @@ impl<'a> Trees<'a> {
                 let Some((_, from, to)) = best else { break };
                 trees.parent[tree][to] = from;
                 trees.add(from, to, 1.0);
-                reached.insert(to, reached[&from] + 1);
+                depth_of[to] = depth_of[from].map(|depth| depth + 1);
             }
         }
         trees
     }
 
     /// Vertices change their parents while that lowers the crowding and the budget lasts.
-    fn descend(&mut self, power: i32, budget: &Budget) {
+    fn descend(&mut self, doublings: u32, budget: &Budget) {
         let hosts = self.ways.hosts.len();
         for _ in 0..PASSES {
             let mut moved = false;
@@ -143,31 +202,7 @@ impl<'a> Trees<'a> {
                     return;
                 }
                 for to in 1..hosts {
-                    let before = self.parent[tree][to];
-                    let depths = self.depths(tree);
-                    let moving = (1..hosts).filter(|&host| self.is_above(tree, to, host)).count();
-                    let mut best = (-LEAST_GAIN, before);
-                    for from in (0..hosts).filter(|&from| from != to && from != before) {
-                        let (Some(old), Some(new)) = (self.ways.uses(before, to), self.ways.uses(from, to))
-                        else {
-                            continue;
-                        };
-                        if self.is_above(tree, to, from) {
-                            continue;
-                        }
-                        let lower = depths[from] as f64 - depths[before] as f64;
-                        let deeper = DEPTH * self.share * lower * moving as f64;
-                        let change = self.change(old, new, power) + deeper;
-                        if change < best.0 {
-                            best = (change, from);
-                        }
-                    }
-                    if best.1 != before {
-                        self.add(before, to, -1.0);
-                        self.add(best.1, to, 1.0);
-                        self.parent[tree][to] = best.1;
-                        moved = true;
-                    }
+                    moved |= self.reparent(tree, to, doublings);
                 }
             }
             if !moved {
@@ -176,22 +211,41 @@ impl<'a> Trees<'a> {
         }
     }
 
-    /// The change of the crowding when one tree replaces the uses `old` by `new`.
-    fn change(&self, old: &[(u32, f64)], new: &[(u32, f64)], power: i32) -> f64 {
-        let of = |uses: &[(u32, f64)], resource: u32| {
-            uses.iter().find(|&&(used, _)| used == resource).map_or(0.0, |&(_, time)| time)
+    /// Gives a host of a tree the parent with which the crowding is least; whether that is another one.
+    fn reparent(&mut self, tree: usize, to: usize, doublings: u32) -> bool {
+        let before = self.parent[tree][to];
+        let Some(old) = self.ways.uses(before, to) else { return false };
+        let (depths, below) = (self.depths(tree), self.below(tree, to));
+        let moving = below.iter().filter(|&&is_below| is_below).count();
+        self.add(before, to, -1.0);
+        let added = |uses: &[(u32, f64)], from: usize| {
+            self.added(uses, doublings) + self.hop * self.share * (depths[from] * moving) as f64
         };
-        let after = |resource: u32| {
-            let before = self.load[resource as usize];
-            let after = before + (of(new, resource) - of(old, resource)) * self.share;
-            crowd(after, power) - crowd(before, power)
+        let mut best = (added(old, before) - LEAST_GAIN, before);
+        for from in (0..self.ways.hosts.len()).filter(|&from| from != before && !below[from]) {
+            if let Some(uses) = self.ways.uses(from, to) {
+                let now = added(uses, from);
+                if now < best.0 {
+                    best = (now, from);
+                }
+            }
+        }
+        self.add(best.1, to, 1.0);
+        self.parent[tree][to] = best.1;
+        best.1 != before
+    }
+
+    /// What one more tree over these uses adds to the crowding.
+    fn added(&self, uses: &[(u32, f64)], doublings: u32) -> f64 {
+        let more = |&(resource, time): &(u32, f64)| {
+            let load = self.load[resource as usize];
+            crowd(load + time * self.share, doublings) - crowd(load, doublings)
         };
-        let given_up = old.iter().filter(|&&(resource, _)| new.iter().all(|&(other, _)| other != resource));
-        new.iter().chain(given_up).map(|&(resource, _)| after(resource)).sum()
+        uses.iter().map(more).sum()
     }
 
     fn deeper(&self, depth: usize) -> f64 {
-        DEPTH * self.share * depth as f64
+        self.hop * self.share * depth as f64
     }
 
     fn add(&mut self, from: usize, to: usize, times: f64) {
@@ -200,13 +254,15 @@ impl<'a> Trees<'a> {
         }
     }
 
-    /// Whether `host` lies on the path from the root to `below`, its end included.
-    fn is_above(&self, tree: usize, host: usize, below: usize) -> bool {
-        let mut at = below;
-        while at != 0 && at != host {
-            at = self.parent[tree][at];
-        }
-        at == host
+    /// By host, whether the way from the root passes or ends at `host`.
+    fn below(&self, tree: usize, host: usize) -> Vec<bool> {
+        let is_below = |mut at: usize| {
+            while at != 0 && at != host {
+                at = self.parent[tree][at];
+            }
+            at == host
+        };
+        (0..self.ways.hosts.len()).map(is_below).collect()
     }
 
     /// Hops from the root.
@@ -223,6 +279,38 @@ impl<'a> Trees<'a> {
         loads + depths.map(|depth| self.deeper(depth)).sum::<f64>()
     }
 
+    fn busiest(&self) -> f64 {
+        self.load.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// When the last host has the first segment of each tree, s: after every hop's latency, and the transfers of the segment to
+    /// all children that need the same port or pipe.
+    fn filled_s(&self) -> f64 {
+        (0..self.parent.len()).map(|tree| self.filled_tree_s(tree)).fold(0.0, f64::max)
+    }
+
+    fn filled_tree_s(&self, tree: usize) -> f64 {
+        let (ways, parent, depths) = (self.ways, &self.parent[tree], self.depths(tree));
+        let hosts = parent.len();
+        let mut to_all_s: HashMap<(usize, u32), f64> = HashMap::new();
+        let uses = |to: usize| ways.uses(parent[to], to).unwrap_or(&[]);
+        for (to, &from) in parent.iter().enumerate().skip(1) {
+            for &(resource, time) in uses(to) {
+                *to_all_s.entry((from, resource)).or_insert(0.0) += time / ways.segments_per_s;
+            }
+        }
+        let mut outwards: Vec<usize> = (1..hosts).collect();
+        outwards.sort_by_key(|&host| depths[host]);
+        let mut at_s = vec![0.0; hosts];
+        for to in outwards {
+            let from = parent[to];
+            let sent_s =
+                uses(to).iter().map(|&(resource, _)| to_all_s[&(from, resource)]).fold(0.0, f64::max);
+            at_s[to] = at_s[from] + ways.latency_s[from * hosts + to] + sent_s;
+        }
+        at_s.into_iter().fold(0.0, f64::max)
+    }
+
     fn weighted(&self, instance: &Instance) -> Vec<WeightedTree> {
         let hosts = &self.ways.hosts;
         let tree = |parents: &Vec<usize>| {
@@ -236,8 +324,9 @@ impl<'a> Trees<'a> {
     }
 }
 
-fn crowd(load: f64, power: i32) -> f64 {
-    load.powi(power) + WORK * load
+/// The load to the power of 2^`doublings`, and its own weight.
+fn crowd(load: f64, doublings: u32) -> f64 {
+    (0..doublings).fold(load, |power, _| power * power) + WORK * load
 }
 
 /// Whether every tree has such a link, because some host is reached over no others. Examines every pair of hosts.

@@ -5,7 +5,10 @@
 //! periods take the latency at least, however short their transfers are. Without a timetable a node takes what
 //! comes, so short segments keep their rate over long links, though ports meet busy ones more often.
 //!
-//! Complexity: the optimum's. Guarantee: none, since transfers wait for busy ports.
+//! Under multi-port the trees have even loads, where such trees come near the optimum's rate.
+//!
+//! Complexity: the optimum's; under multi-port, O(n³) a tree besides. Guarantee: none, since transfers wait for busy
+//! ports.
 //!
 //! ```
 //! use broadleaf::budget::Budget;
@@ -24,7 +27,9 @@
 //! assert_eq!(trace.makespan_s, 15.0);
 //! ```
 
-use super::{rated, tree_plan};
+use super::balanced_trees::must_share;
+use super::settings::balance;
+use super::{rated, sharing, tree_plan};
 use crate::budget::Budget;
 use crate::optimum::{link_count, solve_within, Limits, MOST_LINKS};
 use crate::plan::{Plan, PlanError};
@@ -43,9 +48,8 @@ static CARD: Card = Card {
     objective: "throughput of long messages where latencies are long beside segments",
     guarantee: "none: transfers wait for busy ports",
     complexity: "some cheapest arborescences of O(m log n)",
-    // `best` could not rank it: its runs are faster than the simulator's one-port model predicts.
     profile: Profile {
-        pace: |_| Pace::ByName,
+        pace,
         least_s: |instance| link_count(instance.platform) as f64 / LINKS_PER_S,
         ..Profile::QUICK
     },
@@ -58,9 +62,6 @@ impl Planner for OptimalTrees {
 
     fn supports(&self, instance: &Instance) -> Result<(), Unsupported> {
         let platform = instance.platform;
-        if platform.port_model() == PortModel::MultiPort {
-            return Err(Unsupported("optimal has trees without a timetable under multi-port".to_string()));
-        }
         let links = link_count(platform);
         if links > MOST_LINKS {
             return Err(Unsupported(format!(
@@ -76,6 +77,21 @@ impl Planner for OptimalTrees {
         const GAP: f64 = 1e-2;
         let optimum = solve_within(platform, root, segment_bytes, GAP, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
-        rated(platform, tree_plan(instance, CARD.name, optimum.plan_trees()), &optimum)
+        let plan = match platform.port_model() {
+            PortModel::MultiPort => sharing(instance, CARD.name, &optimum, budget),
+            _ => tree_plan(instance, CARD.name, optimum.plan_trees()),
+        };
+        rated(platform, plan, &optimum)
+    }
+}
+
+/// `best` cannot rank it under one-port: its runs are faster than the simulator predicts. Where trees must share ports,
+/// it is [`Optimal`](super::Optimal)'s plan.
+fn pace(instance: &Instance) -> Pace {
+    let Instance { platform, .. } = *instance;
+    let is_few = platform.node_count() <= balance::MOST_NODES;
+    match is_few && platform.port_model() == PortModel::MultiPort && !must_share(instance) {
+        true => Pace::of_optimum(instance),
+        false => Pace::ByName,
     }
 }

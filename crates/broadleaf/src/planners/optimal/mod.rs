@@ -144,7 +144,7 @@ impl Planner for Optimal {
         let plan = if !is_rated {
             tree_plan(instance, CARD.name, optimum.plan_trees())
         } else if Layout::of(instance, &optimum.trees).is_spread() {
-            sharing(instance, &optimum, budget)
+            sharing(instance, CARD.name, &optimum, budget)
         } else {
             periodic(instance, &optimum, budget)?
         };
@@ -216,9 +216,9 @@ fn tree_plan(instance: &Instance, planner: &str, trees: Vec<Tree>) -> Plan {
 }
 
 /// The plan without a timetable: trees of even load, or the optimum's own.
-fn sharing(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Plan {
+fn sharing(instance: &Instance, planner: &str, optimum: &Optimum, budget: &Budget) -> Plan {
     let balanced = balanced_trees(instance, optimum, budget).map(|trees| merged(&trees));
-    tree_plan(instance, CARD.name, balanced.unwrap_or_else(|| optimum.plan_trees()))
+    tree_plan(instance, planner, balanced.unwrap_or_else(|| optimum.plan_trees()))
 }
 
 /// The plan with the number of trees that ends first.
@@ -238,7 +238,7 @@ fn periodic(instance: &Instance, optimum: &Optimum, budget: &Budget) -> Result<P
         let trees = as_dealt(&trees);
         let layout = Layout::of(instance, &trees);
         if layout.is_spread() {
-            return Ok(sharing(instance, optimum, budget));
+            return Ok(sharing(instance, CARD.name, optimum, budget));
         }
         let candidate = Candidate::new(trees, layout, segments, budget);
         best_s = best_s.min(candidate.done_s);

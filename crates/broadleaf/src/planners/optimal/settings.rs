@@ -148,21 +148,30 @@ pub(super) mod balance {
     /// Links into a vertex that are examined in a unit of work.
     pub const WAYS_PER_UNIT: usize = 30;
     /// Nodes at most: growing takes n³ steps a tree. Chosen.
-    pub const MOST_NODES: usize = 64;
-    /// Numbers of trees tried. Chosen.
-    pub const COUNTS: [usize; 5] = [8, 12, 16, 24, 32];
-    /// Power of a load while trees grow. Chosen.
-    pub const GROWING: i32 = 4;
-    /// Powers of a load in the descents after that. Chosen.
-    pub const DESCENTS: [i32; 2] = [8, 16];
+    pub const MOST_NODES: usize = 128;
+    /// Numbers of trees tried, in this order: where links are as fast as ports, and where they are slower. Chosen.
+    pub const FEW: [usize; 3] = [2, 4, 8];
+    pub const MANY: [usize; 5] = [32, 24, 16, 12, 8];
+    /// Segments of each of few trees at least: shorter pipelines gain little, and lose more by pipes that a platform does not show.
+    /// Chosen.
+    pub const SEGMENTS: u64 = 8;
+    /// Power of a load while trees grow, as doublings: 4. Chosen.
+    pub const GROWING: u32 = 2;
+    /// Powers of a load in the descents after that: 8 and 16. Chosen.
+    pub const DESCENTS: [u32; 2] = [3, 4];
     /// Passes of a descent at most. Chosen.
     pub const PASSES: usize = 30;
     /// The weight of a load beside its power. Chosen.
     pub const WORK: f64 = 0.02;
-    /// The weight of a vertex's hop from the root. Chosen.
-    pub const DEPTH: f64 = 0.2;
-    /// Trees below this part of the optimum's rate are dropped for the optimum's own. Chosen.
-    pub const LEAST_RATE: f64 = 0.97;
+    /// The weight of a vertex's hop from the root, of few trees and of many. Chosen.
+    pub const LONG_HOP: f64 = 1.0;
+    pub const SHORT_HOP: f64 = 0.2;
+    /// Without turns, ports lose about a tenth of the time by waiting, so a busiest resource below this is as good as one of it.
+    /// Chosen.
+    pub const WAITING: f64 = 1.1;
+    /// Trees below this part of the optimum's rate are dropped for the optimum's own. Chosen: without turns, those lose
+    /// more than a tenth of it by waiting.
+    pub const LEAST_RATE: f64 = 0.9;
     /// A gain below this is rounding.
     pub const LEAST_GAIN: f64 = 1e-9;
     /// Relative differences of times below this are rounding.
