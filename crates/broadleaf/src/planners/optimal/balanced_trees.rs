@@ -43,7 +43,7 @@ pub(super) fn balanced_trees(
         let least_s =
             move |count: usize| 2.0 * count as f64 * ways.growing_units() as f64 / UNITS_PER_S as f64;
         let counts = counts.iter().filter(move |&&count| count as u64 * least_segments <= segments);
-        counts.take_while(move |&&count| !budget.is_too_short_for(least_s(count))).map(move |&count| {
+        counts.filter(move |&&count| !budget.is_too_short_for(least_s(count))).map(move |&count| {
             let mut trees = Trees::grow(ways, (count, hop), budget);
             DESCENTS.into_iter().for_each(|doublings| trees.descend(doublings, budget));
             trees
