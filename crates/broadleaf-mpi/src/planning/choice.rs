@@ -3,6 +3,7 @@
 use super::adjust::in_larger_segments;
 use super::as_run::predicted_s;
 use super::shared_ports::SharedPorts;
+use crate::smpi;
 use crate::topology::placement::Placement;
 use broadleaf::budget::{Budget, UNITS_PER_S};
 use broadleaf::plan::{check, Plan, Predicted};
@@ -86,7 +87,7 @@ pub fn fastest_on_shared_ports(
         }
     }
     choice.consider_flat();
-    choice.shorten_segments();
+    choice.shorten_segments(smpi::is_on());
     let fastest = choice.fastest();
     if check::faults(instance.platform, &fastest).is_empty() {
         fastest
@@ -156,9 +157,13 @@ impl Choice<'_> {
         Some(taken_s)
     }
 
-    fn shorten_segments(&mut self) {
+    /// Outside simulated time processors limit short segments, which the prediction does not know: only the fastest is tried
+    /// in shorter ones there, unless it is a timetable.
+    fn shorten_segments(&mut self, is_simulated: bool) {
         self.timed.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let near = self.timed[..self.timed.len().min(MOST_SHORTENED)].to_vec();
+        let most = if is_simulated { MOST_SHORTENED } else { 1 };
+        let mut near = self.timed[..self.timed.len().min(most)].to_vec();
+        near.retain(|(_, plan)| is_simulated || plan.period.is_none());
         for (taken_s, plan) in near {
             self.shorten_segments_of(taken_s, plan);
         }
@@ -346,10 +351,18 @@ mod tests {
         let long = planned(&instance, "two-tree", 64 << 10, &Budget::UNLIMITED).unwrap();
         assert!(long.period.is_some());
         let ports = SharedPorts::new(&placement);
-        let others = Others { near: Vec::new(), passed_over: Vec::new() };
-        let plan = fastest_on_shared_ports(&instance, &ports, (long.clone(), others), &|plan| plan);
-        assert!(plan.period.is_some() && plan.segment_bytes < long.segment_bytes);
         let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED).unwrap();
+        let shortened = |is_simulated: bool| {
+            let (left, timed) = (Budget::of_work(WORK), vec![(seconds(&long), long.clone())]);
+            let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
+            let simulated = vec![unnamed(long.clone())];
+            let mut choice = Choice { instance: &instance, ports: &ports, as_run, left, simulated, timed };
+            choice.shorten_segments(is_simulated);
+            choice.fastest()
+        };
+        assert_eq!(shortened(false), long);
+        let plan = shortened(true);
+        assert!(plan.period.is_some() && plan.segment_bytes < long.segment_bytes);
         assert!(seconds(&plan) < 0.9 * seconds(&long));
     }
 

@@ -284,7 +284,7 @@ mod tests {
     #[test]
     fn turns_are_kept_where_they_win_once_the_waiting_is_counted() {
         assert_eq!(planned(Collective::Reduce, 16 << 20).transfers.period, None);
-        assert!(planned(Collective::Reduce, 16 << 10).transfers.period.is_some());
+        assert!(planned(Collective::Reduce, 64 << 10).transfers.period.is_some());
         assert_eq!(planned(Collective::Allreduce, 1 << 20).planner, "ring");
     }
 }
