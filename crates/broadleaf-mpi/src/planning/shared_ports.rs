@@ -12,9 +12,6 @@ use broadleaf::platform::{NodeId, Platform};
 use broadleaf::simulate::{shared_s, transfers_of, Sending, UNITS_PER_TRANSFER};
 use std::sync::Arc;
 
-/// SMPI keeps copies of shorter messages, bytes (`smpi/send-is-detached-thresh`).
-const COPIED_BELOW: u64 = 64 << 10;
-
 /// More nodes are not simulated: each has its executor.
 const MOST_NODES: usize = 1000;
 
@@ -72,10 +69,6 @@ impl Sending for Ranks {
         let part = &self.parts[from.index()];
         let turn = part.edge(&part.program().outputs[output as usize]).turn;
         self.ports[from.index()].start_s(now_s, turn, bytes as f64 / self.segment_bytes as f64)
-    }
-
-    fn is_copied(&self, bytes: u64) -> bool {
-        smpi::is_on() && bytes < COPIED_BELOW
     }
 
     fn is_announced_apart(&self, bytes: u64) -> bool {

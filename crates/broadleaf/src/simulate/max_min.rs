@@ -25,7 +25,7 @@ const LEAST_LATENCY_S: f64 = 1e-9;
 const LEAST_BYTES: f64 = 1.0;
 
 /// Levels that differ by a smaller part are equal.
-const SAME_LEVEL: f64 = 1e-9;
+pub(super) const SAME_LEVEL: f64 = 1e-9;
 
 impl Way {
     fn weight(&self) -> f64 {
@@ -38,6 +38,17 @@ impl Way {
 enum Limit {
     Resource(usize),
     Alone(usize),
+}
+
+/// What a way gets.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Share {
+    /// Transfers per second.
+    pub rate: f64,
+    /// The rate by its weight.
+    pub level: f64,
+    /// The resource that is full; none where it has all that it can use.
+    pub full: Option<usize>,
 }
 
 /// A resource while rates rise.
@@ -68,15 +79,25 @@ pub(super) struct MaxMin {
 }
 
 impl MaxMin {
+    /// The resources of the last computation.
+    pub fn used(&self) -> &[usize] {
+        &self.used
+    }
+
     /// Transfers per second on each way, with the number of transfers under way there: all rise in proportion to their
     /// weights until a resource is full.
     pub fn rates(&mut self, under_way: &[(f64, &Way)]) -> Vec<f64> {
-        self.set_up(under_way);
+        self.shares(under_way, |_| 0.0).into_iter().map(|share| share.rate).collect()
+    }
+
+    /// As [`MaxMin::rates`], beside others that use a part of each resource, by number, at rates that stay.
+    pub fn shares(&mut self, under_way: &[(f64, &Way)], others: impl FnMut(usize) -> f64) -> Vec<Share> {
+        self.set_up(under_way, others);
         let mut rates = vec![None; under_way.len()];
         while let Some(Reverse((level, limit))) = self.limits.pop() {
             let level = level.0;
             match limit {
-                Limit::Alone(at) => self.stop(under_way, &mut rates, at, level),
+                Limit::Alone(at) => self.stop(under_way, &mut rates, at, (level, None)),
                 Limit::Resource(of) if self.resources[of].rising > 0 => {
                     let now = self.resources[of].level();
                     // Others have stopped since, and left it more; nothing, by rounding, is no more.
@@ -85,7 +106,9 @@ impl MaxMin {
                         continue;
                     }
                     let ways = std::mem::take(&mut self.resources[of].ways);
-                    ways.iter().for_each(|&at| self.stop(under_way, &mut rates, at as usize, level));
+                    ways.iter().for_each(|&at| {
+                        self.stop(under_way, &mut rates, at as usize, (level, Some(of)));
+                    });
                     self.resources[of].ways = ways;
                 }
                 Limit::Resource(_) => {}
@@ -94,7 +117,7 @@ impl MaxMin {
         rates.into_iter().map(Option::unwrap_or_default).collect()
     }
 
-    fn set_up(&mut self, under_way: &[(f64, &Way)]) {
+    fn set_up(&mut self, under_way: &[(f64, &Way)], mut others: impl FnMut(usize) -> f64) {
         let held = || under_way.iter().flat_map(|(_, way)| &way.held_s);
         let resources = held().map(|&(of, _)| of + 1).max().unwrap_or(0);
         if self.resources.len() < resources {
@@ -126,19 +149,28 @@ impl MaxMin {
                 self.limits.push(Reverse((OrderedFloat(level), Limit::Alone(at))));
             }
         }
+        for &of in &self.used {
+            self.resources[of].free -= others(of);
+        }
         let levels =
             self.used.iter().map(|&of| (OrderedFloat(self.resources[of].level()), Limit::Resource(of)));
         self.limits.extend(levels.map(Reverse));
     }
 
     /// Stops a way at this level, unless it has stopped before.
-    fn stop(&mut self, under_way: &[(f64, &Way)], rates: &mut [Option<f64>], at: usize, level: f64) {
+    fn stop(
+        &mut self,
+        under_way: &[(f64, &Way)],
+        rates: &mut [Option<Share>],
+        at: usize,
+        (level, full): (f64, Option<usize>),
+    ) {
         if rates[at].is_some() {
             return;
         }
         let (count, way) = under_way[at];
         let rate = level * way.weight();
-        rates[at] = Some(rate);
+        rates[at] = Some(Share { rate, level, full });
         for &(of, held_s) in &way.held_s {
             let one = &mut self.resources[of];
             one.free -= count * held_s * rate;

@@ -1,8 +1,13 @@
 //! The transfers under way, and when the next ones end.
+//!
+//! When a transfer begins or ends, most others keep their rates. First the rates of the tracks that one of its resources limits are
+//! computed, and all others stay as they are. Tracks for which the result is unfair are added, and the rates computed again,
+//! until none is. Shares are max-min fair where each track has all that it can use, or uses a full resource at which no other has a
+//! higher level (Bertsekas and Gallager, *Data Networks*, 6.5.2).
 
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
-use crate::simulate::max_min::{MaxMin, Way, LEAST_ALONE_S};
+use crate::simulate::max_min::{MaxMin, Share, Way, LEAST_ALONE_S, SAME_LEVEL};
 use std::collections::{HashMap, VecDeque};
 
 /// Transfers that lack a smaller part have ended.
@@ -15,7 +20,7 @@ struct Track {
     under_way: VecDeque<(f64, u32)>,
     /// The transfers that one would have made since it was used first.
     progress: f64,
-    rate: f64,
+    share: Share,
     since_s: f64,
     /// Ends that were announced for an earlier rate do not count.
     version: u32,
@@ -24,8 +29,13 @@ struct Track {
 }
 
 impl Track {
+    /// The part in use by it of a resource that a transfer holds for that time, s.
+    fn use_of(&self, held_s: f64) -> f64 {
+        self.under_way.len() as f64 * held_s * self.share.rate
+    }
+
     fn advance(&mut self, now_s: f64) {
-        self.progress += self.rate * (now_s - self.since_s);
+        self.progress += self.share.rate * (now_s - self.since_s);
         self.since_s = now_s;
     }
 }
@@ -37,17 +47,22 @@ pub(super) struct End {
     version: u32,
 }
 
+/// Notes the run; whether it was not noted yet.
+fn is_first(noted: &mut u32, run: u32) -> bool {
+    std::mem::replace(noted, run) != run
+}
+
 #[derive(Default)]
 pub(super) struct Flows {
     tracks: Vec<Track>,
     known: HashMap<(NodeId, NodeId, u64), u32>,
     numbers: HashMap<Resource, usize>,
-    /// By resource, the tracks with transfers under way.
-    users: Vec<Vec<u32>>,
+    /// By resource, the tracks with transfers under way, and for how long one holds it, s.
+    users: Vec<Vec<(u32, f64)>>,
     /// Those tracks that have changed.
     changed: Vec<u32>,
     max_min: MaxMin,
-    /// The search for tracks that share: the number of its last run, by resource and by track.
+    /// The number of the last computation of rates; by resource and by track, the last one that concerned it.
     runs: u32,
     run_of_resource: Vec<u32>,
     run_of_track: Vec<u32>,
@@ -63,8 +78,8 @@ impl Flows {
         let track = self.tracks.len() as u32;
         let way = self.way(platform, hop, bytes);
         let under_way = VecDeque::new();
-        let (progress, rate, since_s, version, has_changed) = (0.0, 0.0, 0.0, 0, false);
-        self.tracks.push(Track { way, under_way, progress, rate, since_s, version, has_changed });
+        let (progress, share, since_s, version, has_changed) = (0.0, Share::default(), 0.0, 0, false);
+        self.tracks.push(Track { way, under_way, progress, share, since_s, version, has_changed });
         self.run_of_track.push(0);
         self.known.insert(key, track);
         track
@@ -101,7 +116,7 @@ impl Flows {
     pub fn begin(&mut self, now_s: f64, track: u32, transfer: u32) {
         let one = &mut self.tracks[track as usize];
         if one.under_way.is_empty() {
-            one.way.held_s.iter().for_each(|&(of, _)| self.users[of].push(track));
+            one.way.held_s.iter().for_each(|&(of, held_s)| self.users[of].push((track, held_s)));
         }
         one.advance(now_s);
         one.under_way.push_back((one.progress + 1.0, transfer));
@@ -127,73 +142,216 @@ impl Flows {
         one.has_changed = true;
         if one.under_way.is_empty() {
             for &(of, _) in &self.tracks[track as usize].way.held_s {
-                self.users[of].retain(|&user| user != track);
+                self.users[of].retain(|&(user, _)| user != track);
             }
         }
         self.changed.push(track);
     }
 
-    /// Computes the rates of all that share with what has changed; announces the next ends, in seconds.
+    /// Computes the rates that change; announces the next ends, in seconds.
     pub fn share(&mut self, now_s: f64, mut announce: impl FnMut(f64, End)) {
         if self.changed.is_empty() {
             return;
         }
-        let changed = std::mem::take(&mut self.changed);
-        let sharing = self.sharing(&changed);
-        let tracks = &self.tracks;
-        let under_way: Vec<(f64, &Way)> = sharing
-            .iter()
-            .map(|&track| &tracks[track as usize])
-            .map(|track| (track.under_way.len() as f64, &track.way))
-            .collect();
-        let rates = self.max_min.rates(&under_way);
-        for (track, rate) in sharing.into_iter().zip(rates) {
+        let mut moving = self.limited_by_changed();
+        loop {
+            let shares = self.shares_beside_others(&moving);
+            for (&track, share) in moving.iter().zip(shares) {
+                let one = &mut self.tracks[track as usize];
+                one.advance(now_s);
+                one.has_changed |= one.share.rate != share.rate;
+                one.share = share;
+            }
+            let unfair = self.unfair();
+            if unfair.is_empty() {
+                break;
+            }
+            moving.extend(unfair);
+        }
+        for track in moving {
             let one = &mut self.tracks[track as usize];
-            one.advance(now_s);
-            if one.rate == rate && !one.has_changed {
+            if !std::mem::take(&mut one.has_changed) {
                 continue;
             }
-            one.has_changed = false;
-            one.rate = rate;
             one.version += 1;
             if let Some(&(end, _)) = one.under_way.front() {
                 let left = (end - one.progress).max(0.0);
-                announce(now_s + left / rate, End { track, version: one.version });
+                announce(now_s + left / one.share.rate, End { track, version: one.version });
             }
         }
     }
 
-    /// The tracks with transfers under way that share a resource with one of these, or with one that shares, and so on.
-    fn sharing(&mut self, changed: &[u32]) -> Vec<u32> {
+    /// The tracks under way that have changed, or that a resource of those limits.
+    fn limited_by_changed(&mut self) -> Vec<u32> {
         self.runs += 1;
-        let run = self.runs;
         let mut found: Vec<u32> = Vec::new();
-        for &track in changed {
-            if std::mem::replace(&mut self.run_of_track[track as usize], run) != run {
+        for track in std::mem::take(&mut self.changed) {
+            let one = &self.tracks[track as usize];
+            if !one.under_way.is_empty() && is_first(&mut self.run_of_track[track as usize], self.runs) {
                 found.push(track);
             }
-        }
-        let mut at = 0;
-        while at < found.len() {
-            for &(of, _) in &self.tracks[found[at] as usize].way.held_s {
-                if std::mem::replace(&mut self.run_of_resource[of], run) == run {
+            for &(of, _) in &one.way.held_s {
+                if !is_first(&mut self.run_of_resource[of], self.runs) {
                     continue;
                 }
-                for &user in &self.users[of] {
-                    if std::mem::replace(&mut self.run_of_track[user as usize], run) != run {
+                for &(user, _) in &self.users[of] {
+                    let is_limited = self.tracks[user as usize].share.full == Some(of);
+                    if is_limited && is_first(&mut self.run_of_track[user as usize], self.runs) {
                         found.push(user);
                     }
                 }
             }
-            at += 1;
         }
-        found.retain(|&track| !self.tracks[track as usize].under_way.is_empty());
-        found.sort_unstable();
+        found
+    }
+
+    /// The shares of those that may change, beside the others'.
+    fn shares_beside_others(&mut self, moving: &[u32]) -> Vec<Share> {
+        let Flows { tracks, users, run_of_track, runs, max_min, .. } = self;
+        let under_way = moving.iter().map(|&track| &tracks[track as usize]);
+        let under_way: Vec<(f64, &Way)> =
+            under_way.map(|track| (track.under_way.len() as f64, &track.way)).collect();
+        max_min.shares(&under_way, |of| {
+            let others = users[of].iter().filter(|&&(user, _)| run_of_track[user as usize] != *runs);
+            others.map(|&(user, held_s)| tracks[user as usize].use_of(held_s)).sum()
+        })
+    }
+
+    /// Of the tracks whose shares were not computed, those with a higher level than a computed one at the resource that limits it, and
+    /// those that could have more at their own limiting resource. They count as computed from now on.
+    fn unfair(&mut self) -> Vec<u32> {
+        let Flows { tracks, users, run_of_track, runs, max_min, .. } = self;
+        let (mut found, mut looks) = (Vec::new(), 0);
+        for &of in max_min.used() {
+            looks += users[of].len() as u64;
+            let (mut used, mut highest, mut limited) = (0.0, 0.0f64, f64::INFINITY);
+            for &(user, held_s) in &users[of] {
+                let one = &tracks[user as usize];
+                used += one.use_of(held_s);
+                highest = highest.max(one.share.level);
+                if run_of_track[user as usize] == *runs && one.share.full == Some(of) {
+                    limited = limited.min(one.share.level);
+                }
+            }
+            let has_room = used < 1.0 - SAME_LEVEL;
+            for &(user, _) in users[of].iter().filter(|&&(user, _)| run_of_track[user as usize] != *runs) {
+                let Share { level, full, .. } = tracks[user as usize].share;
+                let has_more = level > limited * (1.0 + SAME_LEVEL);
+                let has_less = full == Some(of) && (has_room || level < highest * (1.0 - SAME_LEVEL));
+                if has_more || has_less {
+                    found.push(user);
+                }
+            }
+        }
+        max_min.looks += looks;
+        found.retain(|&track| is_first(&mut run_of_track[track as usize], *runs));
         found
     }
 
     /// The work done so far, in uses of resources looked at.
     pub fn looks(&self) -> u64 {
         self.max_min.looks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use serde_json::json;
+
+    const NEARLY: f64 = 1e-6;
+
+    /// Hosts whose links share pipes, ports, or nothing.
+    fn drawn(random: &mut Random) -> Platform {
+        let hosts = 3 + random.below(8);
+        let mut links = Vec::new();
+        for (from, to) in (0..hosts).flat_map(|from| (0..hosts).map(move |to| (from, to))) {
+            if from != to {
+                let rate = 10.0 * (1 + random.below(9)) as f64;
+                let pipes: Vec<String> =
+                    (0..3).filter(|_| random.below(4) == 0).map(|at| format!("p{at}")).collect();
+                let latency_s = 0.1 * (1 + random.below(5)) as f64;
+                links.push(json!({"from": format!("n{from}"), "to": format!("n{to}"), "latency_s": latency_s, "bandwidth_bytes_per_s": rate, "uses": pipes}));
+            }
+        }
+        let nodes: Vec<_> = (0..hosts)
+            .map(|at| json!({"id": format!("n{at}"), "out_bytes_per_s": 100.0, "in_bytes_per_s": 60.0}))
+            .collect();
+        let pipes: Vec<_> = (0..3)
+            .map(|at| json!({"id": format!("p{at}"), "bandwidth_bytes_per_s": 25.0 * (at + 1) as f64}))
+            .collect();
+        let document = json!({
+            "format": "broadleaf-platform/1", "name": "drawn", "port_model": "multi-port", "nodes": nodes,
+            "shared": pipes, "links": links,
+        });
+        Platform::from_json(&document.to_string()).unwrap()
+    }
+
+    /// Whether no resource is used by more than all of it, and each track has all that it can use, or uses a full resource at
+    /// which none has a higher level.
+    fn is_fair(flows: &Flows) -> bool {
+        let under_way: Vec<&Track> =
+            flows.tracks.iter().filter(|track| !track.under_way.is_empty()).collect();
+        let level = |track: &Track| track.share.rate * track.way.latency_s * track.way.bytes;
+        let (mut used, mut highest) = (vec![0.0; flows.users.len()], vec![0.0f64; flows.users.len()]);
+        for track in &under_way {
+            for &(of, held_s) in &track.way.held_s {
+                used[of] += track.under_way.len() as f64 * track.share.rate * held_s;
+                highest[of] = highest[of].max(level(track));
+            }
+        }
+        let is_limited = |track: &Track| {
+            let by_itself = track.share.rate * track.way.alone_s > 1.0 - NEARLY;
+            let by = |&(of, _): &(usize, f64)| {
+                used[of] > 1.0 - NEARLY && level(track) > highest[of] * (1.0 - NEARLY)
+            };
+            by_itself || track.way.held_s.iter().any(by)
+        };
+        used.iter().all(|&part| part < 1.0 + NEARLY) && under_way.into_iter().all(is_limited)
+    }
+
+    #[test]
+    fn shares_are_fair_after_every_begin_and_end() {
+        let mut random = Random::new(11);
+        for _ in 0..30 {
+            let platform = drawn(&mut random);
+            let hosts = platform.node_count();
+            let (mut flows, mut now_s) = (Flows::default(), 0.0);
+            let mut ends: Vec<(f64, End)> = Vec::new();
+            let (mut begun, mut over) = (0, Vec::new());
+            while begun < 200 || over.len() < begun {
+                // Up to three changes at a time.
+                for _ in 0..=random.below(3) {
+                    if begun == 200 || random.below(2) == 0 {
+                        continue;
+                    }
+                    let (from, to) = (random.below(hosts), random.below(hosts - 1));
+                    let (from, to) = (NodeId(from as u32), NodeId(((from + 1 + to) % hosts) as u32));
+                    let class = platform.link(from, to).unwrap();
+                    let bytes = 10 * (1 + random.below(3)) as u64;
+                    let track = flows.track(&platform, Hop { from, to, class }, bytes);
+                    flows.begin(now_s, track, begun as u32);
+                    begun += 1;
+                }
+                flows.share(now_s, |at_s, end| ends.push((at_s, end)));
+                assert!(is_fair(&flows));
+                let next = (0..ends.len()).min_by(|&a, &b| ends[a].0.total_cmp(&ends[b].0));
+                let Some(next) = next else {
+                    assert_eq!(over.len(), begun, "the end of a transfer was not announced");
+                    continue;
+                };
+                let (at_s, end) = ends.swap_remove(next);
+                now_s = at_s;
+                let ending = &flows.tracks[end.track as usize];
+                if ending.version == end.version {
+                    let progress = ending.progress + ending.share.rate * (now_s - ending.since_s);
+                    assert!((ending.under_way[0].0 - progress).abs() < NEARLY, "it ends at another time");
+                }
+                flows.end(now_s, end, &mut over);
+            }
+            over.sort_unstable();
+            assert_eq!(over, (0..begun as u32).collect::<Vec<_>>());
+        }
     }
 }

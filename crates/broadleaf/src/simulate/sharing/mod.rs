@@ -19,7 +19,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 
 /// Looks at the use of a resource per unit of work, and looks that a message counts besides.
-const LOOKS_PER_UNIT: u64 = 15;
+const LOOKS_PER_UNIT: u64 = 35;
 const LOOKS_PER_MESSAGE: u64 = 100;
 /// The least work of a transfer, units.
 pub const UNITS_PER_TRANSFER: u64 = LOOKS_PER_MESSAGE / LOOKS_PER_UNIT;
@@ -28,9 +28,6 @@ pub const UNITS_PER_TRANSFER: u64 = LOOKS_PER_MESSAGE / LOOKS_PER_UNIT;
 pub trait Sending {
     /// When a node may start a message, seconds, `now_s` or later. It does nothing else until then.
     fn starts_s(&mut self, from: NodeId, message: &Message, bytes: u64, now_s: f64) -> f64;
-
-    /// Whether a message leaves its sender's window at once, since the MPI keeps a copy, or only when it has arrived.
-    fn is_copied(&self, bytes: u64) -> bool;
 
     /// Whether a message that no receive was posted for takes another latency: one that announces it goes first.
     fn is_announced_apart(&self, bytes: u64) -> bool;
@@ -242,9 +239,6 @@ impl Run<'_> {
         let Flight { from, message, bytes, .. } = &self.flights[flight as usize];
         let (from, to, tag) = (*from, message.to, message.first.tag);
         let bytes = *bytes;
-        if self.sending.is_copied(bytes) {
-            self.nodes[from.index()].done.push(Completion::Sent { to });
-        }
         let is_posted = self.nodes[to.index()].executor.is_announced();
         let channel = self.channels.entry((from, to, tag)).or_default();
         channel.not_reported.push_back(flight);
@@ -283,10 +277,9 @@ impl Run<'_> {
                 self.flows.begin(self.now_s, self.flights[next as usize].track, next);
             }
         }
-        if !self.sending.is_copied(bytes) {
-            self.nodes[from.index()].done.push(Completion::Sent { to });
-            dirty.push(from);
-        }
+        // A message is in its sender's window until it has arrived.
+        self.nodes[from.index()].done.push(Completion::Sent { to });
+        dirty.push(from);
         let combines = self.flights[flight as usize].message.items().any(|item| item.combines);
         match self.platform.node(to).combine_bytes_per_s.filter(|_| combines) {
             Some(rate) => {

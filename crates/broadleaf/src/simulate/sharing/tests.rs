@@ -11,17 +11,12 @@ use serde_json::json;
 /// Messages start at once.
 #[derive(Clone, Copy)]
 struct Plain {
-    copies: bool,
     in_order: bool,
 }
 
 impl Sending for Plain {
     fn starts_s(&mut self, _: NodeId, _: &Message, _: u64, now_s: f64) -> f64 {
         now_s
-    }
-
-    fn is_copied(&self, _: u64) -> bool {
-        self.copies
     }
 
     fn is_announced_apart(&self, bytes: u64) -> bool {
@@ -33,7 +28,8 @@ impl Sending for Plain {
     }
 }
 
-const ALONE: Plain = Plain { copies: false, in_order: false };
+const APART: Plain = Plain { in_order: false };
+const IN_ORDER: Plain = Plain { in_order: true };
 
 /// Hosts a, b, c, 1 s and 100 B/s apart.
 fn three() -> Platform {
@@ -61,14 +57,15 @@ fn planned(platform: &Platform, planner: &str, collective: Collective, sizes: (u
     plan_with(find(planner).unwrap(), &instance, &Budget::UNLIMITED).unwrap()
 }
 
+/// With that number of messages in flight to a receiver.
 fn run(
     platform: &Platform,
     plan: &Plan,
-    mut sending: impl Sending,
+    (mut sending, messages): (impl Sending, u32),
     within: (f64, &Budget),
 ) -> Result<f64, PlanError> {
     let programs = Programs::for_platform(plan, platform).unwrap();
-    let window = FlowWindow { shares_port: false, ..FlowWindow::PORT };
+    let window = FlowWindow { messages, shares_port: false, ..FlowWindow::PORT };
     let executor = |node| {
         let mut executor = NodeExecutor::new(&programs, node, |_| window);
         executor.post_ahead(64);
@@ -77,7 +74,7 @@ fn run(
     shared_s(platform, &programs, platform.nodes().map(executor).collect(), &mut sending, within)
 }
 
-fn seconds(platform: &Platform, plan: &Plan, sending: impl Sending) -> f64 {
+fn seconds(platform: &Platform, plan: &Plan, sending: (impl Sending, u32)) -> f64 {
     run(platform, plan, sending, (f64::INFINITY, &Budget::UNLIMITED)).unwrap()
 }
 
@@ -85,15 +82,15 @@ fn is_near(found: f64, by_hand: f64) {
     assert!((found - by_hand).abs() < 1e-9, "{found}, by hand {by_hand}");
 }
 
-/// Two segments of 100 B from a over b to c. One in flight: b has them at 2 and 4 s, c at 4 and 6 s. Copied, both leave at 0 and
-/// share the way: b has both at 3 s, c at 6 s. In order, b has them at 2 and 3 s, c at 4 and 5 s.
+/// Two segments of 100 B from a over b to c. One in flight: b has them at 2 and 4 s, c at 4 and 6 s. Two in flight share the way:
+/// b has both at 3 s, c at 6 s. In order, b has them at 2 and 3 s, c at 4 and 5 s.
 #[test]
 fn segments_wait_for_their_window_or_share_the_way() {
     let platform = three();
     let plan = planned(&platform, "chain", Collective::Bcast, (200, 100));
-    is_near(seconds(&platform, &plan, ALONE), 6.0);
-    is_near(seconds(&platform, &plan, Plain { copies: true, in_order: false }), 6.0);
-    is_near(seconds(&platform, &plan, Plain { copies: true, in_order: true }), 5.0);
+    is_near(seconds(&platform, &plan, (APART, 1)), 6.0);
+    is_near(seconds(&platform, &plan, (APART, 2)), 6.0);
+    is_near(seconds(&platform, &plan, (IN_ORDER, 2)), 5.0);
 }
 
 /// a sends 100 B to b and to c over a port of 100 B/s: both have them at 3 s. Where b and c send to a, its port for receiving is
@@ -102,7 +99,7 @@ fn segments_wait_for_their_window_or_share_the_way() {
 fn messages_share_the_ports_at_both_ends() {
     let platform = three();
     for collective in [Collective::Bcast, Collective::Reduce, Collective::Gather, Collective::Allgather] {
-        is_near(seconds(&platform, &planned(&platform, "flat", collective, (100, 100)), ALONE), 3.0);
+        is_near(seconds(&platform, &planned(&platform, "flat", collective, (100, 100)), (APART, 1)), 3.0);
     }
 }
 
@@ -113,9 +110,9 @@ fn a_message_that_waits_for_a_pipe_leaves_the_port_to_others() {
         json!({"from": "a", "to": "c", "latency_s": 1.0, "bandwidth_bytes_per_s": 100.0, "uses": ["slow"]});
     let shared = json!([{"id": "slow", "bandwidth_bytes_per_s": 20.0}]);
     let platform = with(json!({}), json!({"shared": shared, "links": [link]})).handled_at_once(0.0);
-    is_near(seconds(&platform, &planned(&platform, "flat", Collective::Bcast, (100, 100)), ALONE), 6.0);
+    is_near(seconds(&platform, &planned(&platform, "flat", Collective::Bcast, (100, 100)), (APART, 1)), 6.0);
     // Two segments of 50 B: to b, at 80 B/s each, until 1.625 and, sent then, 3.25 s; to c until 3.5, then 7 s.
-    is_near(seconds(&platform, &planned(&platform, "flat", Collective::Bcast, (100, 50)), ALONE), 7.0);
+    is_near(seconds(&platform, &planned(&platform, "flat", Collective::Bcast, (100, 50)), (APART, 1)), 7.0);
 }
 
 /// The chain of [`segments_wait_for_their_window_or_share_the_way`] takes 6 s. Where only one of two messages goes on to the end,
@@ -124,21 +121,18 @@ fn a_message_that_waits_for_a_pipe_leaves_the_port_to_others() {
 fn a_plan_that_takes_longer_than_asked_is_given_up() {
     let platform = three();
     let plan = planned(&platform, "chain", Collective::Bcast, (200, 100));
-    let within = |longest_s| run(&platform, &plan, ALONE, (longest_s, &Budget::UNLIMITED)).unwrap();
+    let within = |longest_s| run(&platform, &plan, (APART, 1), (longest_s, &Budget::UNLIMITED)).unwrap();
     assert_eq!(within(5.9), f64::INFINITY);
     is_near(within(6.1), 6.0);
-    let copied = planned(&platform, "flat", Collective::Bcast, (100, 50));
-    let within = |longest_s| {
-        let copies = Plain { copies: true, in_order: false };
-        run(&platform, &copied, copies, (longest_s, &Budget::UNLIMITED)).unwrap()
-    };
+    let flat = planned(&platform, "flat", Collective::Bcast, (100, 50));
+    let within = |longest_s| run(&platform, &flat, (APART, 2), (longest_s, &Budget::UNLIMITED)).unwrap();
     let taken_s = within(f64::INFINITY);
     is_near(within(taken_s + 1e-6), taken_s);
     // The work counts as long as it is simulated.
     let short = Budget::of_work(10_000);
-    run(&platform, &plan, ALONE, (0.0, &short)).unwrap();
+    run(&platform, &plan, (APART, 1), (0.0, &short)).unwrap();
     let long = Budget::of_work(10_000);
-    run(&platform, &plan, ALONE, (f64::INFINITY, &long)).unwrap();
+    run(&platform, &plan, (APART, 1), (f64::INFINITY, &long)).unwrap();
     assert!(short.left() > long.left());
 }
 
@@ -146,7 +140,10 @@ fn a_plan_that_takes_longer_than_asked_is_given_up() {
 #[test]
 fn hosts_take_their_time_to_combine() {
     let platform = with(json!({"combine_bytes_per_s": 50.0}), json!({}));
-    is_near(seconds(&platform, &planned(&platform, "chain", Collective::Reduce, (100, 100)), ALONE), 8.0);
+    is_near(
+        seconds(&platform, &planned(&platform, "chain", Collective::Reduce, (100, 100)), (APART, 1)),
+        8.0,
+    );
 }
 
 /// The sender may start one message every 3 s: both segments come to b 2 s after that, at 2 and 5 s, and to c at 4 and 7 s.
@@ -161,10 +158,6 @@ fn a_sender_waits_for_the_start_of_its_message() {
             start_s
         }
 
-        fn is_copied(&self, _: u64) -> bool {
-            true
-        }
-
         fn is_announced_apart(&self, _: u64) -> bool {
             false
         }
@@ -175,7 +168,7 @@ fn a_sender_waits_for_the_start_of_its_message() {
     }
     let platform = three();
     let plan = planned(&platform, "chain", Collective::Bcast, (200, 100));
-    is_near(seconds(&platform, &plan, Paced(vec![0.0; 3])), 7.0);
+    is_near(seconds(&platform, &plan, (Paced(vec![0.0; 3]), 2)), 7.0);
 }
 
 /// Combined blocks have no posted receives. In Bruck's all-gather of three hosts, each sends its block to both others at once:
@@ -186,7 +179,7 @@ fn combined_blocks_are_announced() {
     for (bytes, by_hand) in [(40, 1.8), (200, 6.0)] {
         let plan = planned(&platform, "bruck", Collective::Allgather, (bytes, bytes));
         assert!(plan.combine);
-        is_near(seconds(&platform, &plan, ALONE), by_hand);
+        is_near(seconds(&platform, &plan, (APART, 1)), by_hand);
     }
 }
 
@@ -215,7 +208,7 @@ fn direct_plans_take_as_long_as_all_at_once() {
         {
             let plan = planned(&platform, "flat", collective, (100, 100));
             let at_once_s = direct_at_once_s(&platform, &plan).unwrap();
-            let found = seconds(&platform, &plan, ALONE);
+            let found = seconds(&platform, &plan, (APART, 1));
             assert!((found / at_once_s - 1.0).abs() < 1e-6, "{draw} {collective}: {found}, {at_once_s}");
         }
     }
@@ -226,12 +219,12 @@ fn a_spent_budget_and_rendezvous_are_errors() {
     let platform = three();
     let plan = planned(&platform, "chain", Collective::Bcast, (20_000, 1));
     assert!(matches!(
-        run(&platform, &plan, ALONE, (f64::INFINITY, &Budget::of_work(10))),
+        run(&platform, &plan, (APART, 1), (f64::INFINITY, &Budget::of_work(10))),
         Err(PlanError::OutOfTime)
     ));
     let asking = Plan { protocol: Protocol::Rendezvous, ..plan };
     assert!(matches!(
-        run(&platform, &asking, ALONE, (f64::INFINITY, &Budget::UNLIMITED)),
+        run(&platform, &asking, (APART, 1), (f64::INFINITY, &Budget::UNLIMITED)),
         Err(PlanError::BadRequest(_))
     ));
 }
