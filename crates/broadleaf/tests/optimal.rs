@@ -1,11 +1,12 @@
 //! The planner `optimal`: its period, simulated under the strict port model, against the bound.
 
 use broadleaf::budget::Budget;
-use broadleaf::planners::{find, Instance};
+use broadleaf::plan::check;
+use broadleaf::planners::{find, Instance, OptimalTrees};
 use broadleaf::platform::{
     ExplicitLink, LinkClass, Mesh, Node, NodeId, NodeKind, Platform, PlatformBuilder, PortModel,
 };
-use broadleaf::portfolio::{make, Effort, SegmentChoice};
+use broadleaf::portfolio::{make, planned_by, Effort, SegmentChoice};
 use broadleaf::simulate::simulate;
 
 const SEGMENT: u64 = 1000;
@@ -327,6 +328,33 @@ fn short_messages_need_no_period_under_multi_port() {
     assert!(in_turn.period.is_some() && free.period.is_none() && free.trees.len() > 1);
     assert!(free_s > 164e-6 && free_s < 0.8 * in_turn_s, "{free_s}, in turn {in_turn_s}");
     assert!(best_s <= free_s, "{}: {best_s}", best.planner);
+}
+
+/// On 16 equal hosts, where each port can send the whole message once in the least time; and none where links are slower than
+/// ports.
+#[test]
+fn a_number_of_trees_with_even_loads() {
+    let mut builder = PlatformBuilder::new("equal", PortModel::MultiPort);
+    let nodes: Vec<_> = (0..16).map(|node| builder.add_host(format!("n{node}")).unwrap()).collect();
+    let class = builder.add_class(LinkClass::affine(10e-6, 100e6));
+    builder.add_mesh(Mesh { nodes: nodes.clone(), class }).unwrap();
+    let platform = builder.build().unwrap();
+    let (equal, unequal) = (platform, clusters_of_quick_ports());
+    for count in [2, 4, 8] {
+        let made = |platform: &Platform| {
+            let instance = Instance::new(platform, NodeId(0), 1 << 20).unwrap();
+            let planner = OptimalTrees { count: Some(count) };
+            planned_by(&instance, &planner, 4 << 10, &Budget::UNLIMITED)
+        };
+        let plan = made(&equal).unwrap();
+        assert!(plan.trees.len() == count && check::faults(&equal, &plan).is_empty());
+        for &node in &nodes {
+            let sent: f64 = plan.trees.iter().map(|tree| tree.share * tree.children(node).len() as f64).sum();
+            assert!(sent < 1.0 / 0.9, "{count} trees: {node:?} sends {sent} of the message");
+        }
+        let refusal = made(&unequal).unwrap_err().to_string();
+        assert!(refusal.contains("no such trees of even load"), "{refusal}");
+    }
 }
 
 /// A program's first broadcast waits for a quick search, and gets several trees even where time has run out.

@@ -119,9 +119,9 @@ pub fn without_period(platform: &Platform, plan: Plan) -> Result<Plan, PlanError
     Ok(if is_quicker { free } else { plan })
 }
 
-/// The plan as ranks run it: under one-port no sender passes over a busy receiver. A rank cannot see that another sender
+/// The plan with no sender that passes over a busy receiver, under one-port. A rank cannot see that another sender
 /// holds its receiver's port. It would have messages for all receivers in flight, which share the ports and delay each
-/// other. The model's port serves one sender after the other, so plans are compared by their time with skips.
+/// other. The model's port serves one sender after the other, so in the model plans are compared by their time with skips.
 pub fn without_skips(platform: &Platform, plan: Plan) -> Plan {
     let skip_busy = plan.skip_busy && platform.port_model() == PortModel::MultiPort;
     Plan { skip_busy, ..plan }

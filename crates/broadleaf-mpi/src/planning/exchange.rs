@@ -10,6 +10,7 @@ use super::threads::on_threads;
 use crate::rank_plan::allgather::{blocks_over_ranks, ring_by_node, Block};
 use crate::rank_plan::{expand, goes_whole, RankPlan};
 use crate::settings::{PlanSettings, PlanTime, BEST};
+use crate::smpi;
 use crate::tags::{channels, CHANNEL_TAGS};
 use crate::topology::placement::Placement;
 use broadleaf::budget::UNITS_PER_S;
@@ -132,9 +133,9 @@ impl ExchangeJob<'_> {
             };
             let worth = if self.has_one_root() { WORTH_RELAYING } else { worth_relaying(&plan) };
             if name != BEST {
-                return Ok(plan);
+                return Ok(without_skips(handled, plan));
             }
-            let plan = or_flat(&instance, self.placement, plan, worth)?;
+            let plan = without_skips(handled, or_flat(&instance, self.placement, plan, worth)?);
             // A simulation of the candidates takes no account of time limits. For scatters and gathers its choice has not been
             // compared with the model's.
             if budget.is_timed() || self.has_one_root() {
@@ -146,9 +147,10 @@ impl ExchangeJob<'_> {
         Ok(self.as_run(made.map_err(|error: PlanError| error.to_string())?))
     }
 
-    /// The plan as ranks run it, in whole elements.
+    /// The plan as ranks run it, in whole elements. Under SMPI skips stay: [`fastest_on_shared_ports`] tries plans with and
+    /// without, and all others have lost theirs.
     fn as_run(&self, plan: Plan) -> Plan {
-        let plan = without_skips(&self.placement.handled, plan);
+        let plan = if smpi::is_on() { plan } else { without_skips(&self.placement.handled, plan) };
         // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
         let whole = plan.block_bytes().filter(|_| plan.is_direct());
         let segment_bytes = whole.unwrap_or(plan.segment_bytes).next_multiple_of(self.element_bytes);

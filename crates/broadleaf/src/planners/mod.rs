@@ -21,7 +21,7 @@ mod time_needed;
 
 pub(crate) use exchange::longest_way_s;
 pub use instance::Instance;
-pub use optimal::with_period;
+pub use optimal::{with_period, OptimalTrees};
 pub use pipelines::{RoundRobin, TwoTree};
 pub use planner::{Card, Planner, Unsupported};
 pub use profile::{Pace, Profile, Segmentation};

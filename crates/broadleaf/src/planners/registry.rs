@@ -200,7 +200,7 @@ pub static PLANNERS: &[&dyn Planner] = &[
     &shapes::KNomial,
     &shapes::BinomialPrinted,
     &pipelines::Bine,
-    &optimal::OptimalTrees,
+    &optimal::OptimalTrees { count: None },
 ];
 
 /// The name that stands for all planners together (`portfolio`).

@@ -30,7 +30,8 @@ pub fn make(
         return best::plan(instance, segment, effort, searching)
             .map(|made| made.with_bound(instance, budget));
     }
-    let planner = supporting(planner, instance)?;
+    let planner = find(planner)?;
+    must_support(planner, instance)?;
     alone(instance, planner, segment, effort, searching)
         .map(|made| made.with_bound(instance, budget))
         .map_err(|error| unsupported(planner.card().name, error))
@@ -46,15 +47,27 @@ pub fn planned(
     segment_bytes: u64,
     budget: &Budget,
 ) -> Result<Plan, PlanError> {
-    let planner = supporting(planner, instance)?;
+    planned_by(instance, find(planner)?, segment_bytes, budget)
+}
+
+/// As [`planned`], by a planner that need not have a name of its own.
+///
+/// # Errors
+/// As [`planned`].
+pub fn planned_by(
+    instance: &Instance,
+    planner: &dyn Planner,
+    segment_bytes: u64,
+    budget: &Budget,
+) -> Result<Plan, PlanError> {
+    must_support(planner, instance)?;
     let sized = SegmentChoice::Bytes(segment_bytes).applied(instance)?;
     routed(planner, &sized, budget).map_err(|error| unsupported(planner.card().name, error))
 }
 
-fn supporting(planner: &str, instance: &Instance) -> Result<&'static dyn Planner, PlanError> {
-    let planner = find(planner)?;
+fn must_support(planner: &dyn Planner, instance: &Instance) -> Result<(), PlanError> {
     match supports(planner, instance) {
-        Ok(()) => Ok(planner),
+        Ok(()) => Ok(()),
         Err(unsupported) => Err(PlanError::Unsupported {
             planner: planner.card().name.to_string(),
             reason: unsupported.to_string(),

@@ -17,7 +17,7 @@ mod unwaiting;
 pub(crate) use settings::MOST_SEGMENTS;
 
 pub use coarsening::{coarsened, Coarsening};
-pub use make::{make, planned};
+pub use make::{make, planned, planned_by};
 pub use outcome::{Outcome, PassedOver, Tried};
 pub use request::{Effort, SegmentChoice};
 pub use timing::compared;

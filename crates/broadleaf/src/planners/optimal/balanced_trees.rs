@@ -22,56 +22,80 @@ use crate::platform::{Hop, NodeId, PortModel};
 use std::collections::{BTreeMap, HashMap};
 
 /// Equal trees whose rate is near the optimum's and whose loads are even; `None` where there are none, among many nodes,
-/// through switches, and where the time is too short.
+/// through switches, and where the time is too short. Of the number given, only where links are as fast as ports.
 pub(super) fn balanced_trees(
     instance: &Instance,
     optimum: &Optimum,
+    count: Option<usize>,
     budget: &Budget,
 ) -> Option<Vec<WeightedTree>> {
-    let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
     let is_relayed = optimum.trees.iter().any(|tree| !tree.via.is_empty());
     if is_relayed || instance.platform.node_count() > MOST_NODES {
         return None;
     }
     let ways = LinkUses::new(instance, optimum.upper_bound_bytes_per_s);
-    let is_even = |trees: &Trees| {
-        optimum.upper_bound_bytes_per_s >= LEAST_RATE * optimum.throughput_bytes_per_s * trees.busiest()
+    let growth = Growth { instance, optimum, ways: &ways, budget };
+    let even = match count {
+        Some(count) => growth.few(&[count]),
+        None => growth.few(&FEW).or_else(|| growth.many()),
     };
-    let grown = |counts: &'static [usize], hop: f64, least_segments: u64| {
-        let ways = &ways;
-        // As long again for what follows.
-        let least_s =
-            move |count: usize| 2.0 * count as f64 * ways.growing_units() as f64 / UNITS_PER_S as f64;
-        let counts = counts.iter().filter(move |&&count| count as u64 * least_segments <= segments);
-        counts.filter(move |&&count| !budget.is_too_short_for(least_s(count))).map(move |&count| {
-            let mut trees = Trees::grow(ways, (count, hop), budget);
-            DESCENTS.into_iter().for_each(|doublings| trees.descend(doublings, budget));
-            trees
-        })
-    };
-    let whole_s = instance.message_bytes as f64 / optimum.upper_bound_bytes_per_s;
-    let done_s = |trees: &Trees| trees.filled_s() + whole_s * trees.busiest().max(WAITING);
-    let can_be_few = LEAST_RATE * ways.slowest_needed() <= 1.0;
-    let few = can_be_few.then(|| grown(&FEW, LONG_HOP, SEGMENTS).map(|trees| (done_s(&trees), trees)));
-    let few = few.into_iter().flatten().min_by(|one, other| one.0.total_cmp(&other.0));
-    let even = few.map(|(_, trees)| trees).filter(is_even);
-    let even = even.or_else(|| least_crowded(grown(&MANY, SHORT_HOP, 1), budget).filter(is_even));
     even.map(|trees| trees.weighted(instance))
 }
 
-/// The first of equal ones, of those made before the budget is spent.
-fn least_crowded<'a>(sets: impl Iterator<Item = Trees<'a>>, budget: &Budget) -> Option<Trees<'a>> {
-    let mut best: Option<(f64, Trees)> = None;
-    for trees in sets {
-        let crowding = trees.crowding();
-        if best.as_ref().is_none_or(|&(least, _)| crowding < least) {
-            best = Some((crowding, trees));
+struct Growth<'a> {
+    instance: &'a Instance<'a>,
+    optimum: &'a Optimum,
+    ways: &'a LinkUses,
+    budget: &'a Budget,
+}
+
+impl<'a> Growth<'a> {
+    /// The trees that end first of those numbers, with a number of segments each at least.
+    fn few(&self, counts: &[usize]) -> Option<Trees<'a>> {
+        if LEAST_RATE * self.ways.slowest_needed() > 1.0 {
+            return None;
         }
-        if budget.is_spent() {
-            break;
-        }
+        let whole_s = self.instance.message_bytes as f64 / self.optimum.upper_bound_bytes_per_s;
+        let done_s = |trees: &Trees| trees.filled_s() + whole_s * trees.busiest().max(WAITING);
+        let few = counts.iter().filter_map(|&count| self.trees(count, LONG_HOP, SEGMENTS));
+        let timed = few.map(|trees| (done_s(&trees), trees));
+        let first = timed.min_by(|one, other| one.0.total_cmp(&other.0));
+        first.map(|(_, trees)| trees).filter(|trees| self.are_even(trees))
     }
-    best.map(|(_, trees)| trees)
+
+    /// The least crowded trees, the first of equal ones, of those grown before the budget is spent.
+    fn many(&self) -> Option<Trees<'a>> {
+        let mut best: Option<(f64, Trees)> = None;
+        for count in MANY {
+            let Some(trees) = self.trees(count, SHORT_HOP, 1) else { continue };
+            let crowding = trees.crowding();
+            if best.as_ref().is_none_or(|&(least, _)| crowding < least) {
+                best = Some((crowding, trees));
+            }
+            if self.budget.is_spent() {
+                break;
+            }
+        }
+        best.map(|(_, trees)| trees).filter(|trees| self.are_even(trees))
+    }
+
+    /// Trees of even load, where a message has that number of segments for each and the time suffices.
+    fn trees(&self, count: usize, hop: f64, least_segments: u64) -> Option<Trees<'a>> {
+        let segments = self.instance.message_bytes.div_ceil(self.instance.segment_bytes);
+        // As long again for what follows.
+        let least_s = 2.0 * count as f64 * self.ways.growing_units() as f64 / UNITS_PER_S as f64;
+        if count as u64 * least_segments > segments || self.budget.is_too_short_for(least_s) {
+            return None;
+        }
+        let mut trees = Trees::grow(self.ways, (count, hop), self.budget);
+        DESCENTS.into_iter().for_each(|doublings| trees.descend(doublings, self.budget));
+        Some(trees)
+    }
+
+    fn are_even(&self, trees: &Trees) -> bool {
+        let Optimum { upper_bound_bytes_per_s, throughput_bytes_per_s, .. } = *self.optimum;
+        upper_bound_bytes_per_s >= LEAST_RATE * throughput_bytes_per_s * trees.busiest()
+    }
 }
 
 /// The resources of a transfer between two hosts, and the share of the time for which it holds each if all segments

@@ -27,7 +27,8 @@
 //! assert_eq!(trace.makespan_s, 15.0);
 //! ```
 
-use super::balanced_trees::must_share;
+use super::balanced_trees::{balanced_trees, must_share};
+use super::positions::merged;
 use super::settings::balance;
 use super::{rated, sharing, tree_plan};
 use crate::budget::Budget;
@@ -36,7 +37,11 @@ use crate::plan::{Plan, PlanError};
 use crate::planners::{Card, Instance, Pace, Planner, Profile, Unsupported};
 use crate::platform::PortModel;
 
-pub struct OptimalTrees;
+/// The trees of the optimum; under multi-port, trees of even load where there are such.
+pub struct OptimalTrees {
+    /// The number of trees of even load; the planner refuses where links are slower than ports. `None`: any.
+    pub count: Option<usize>,
+}
 
 /// Measured by `benches/time_limits.py clusters-2000`, a network of 670,000 links.
 const LINKS_PER_S: f64 = 1.8e6;
@@ -54,6 +59,11 @@ static CARD: Card = Card {
         ..Profile::QUICK
     },
 };
+
+impl OptimalTrees {
+    /// Numbers of trees among which the planner chooses where links are as fast as ports.
+    pub const FEW: [usize; 3] = balance::FEW;
+}
 
 impl Planner for OptimalTrees {
     fn card(&self) -> &'static Card {
@@ -73,16 +83,33 @@ impl Planner for OptimalTrees {
 
     fn plan(&self, instance: &Instance, budget: &Budget) -> Result<Plan, PlanError> {
         let Instance { platform, root, segment_bytes, .. } = *instance;
+        let not_even = || {
+            let reason = "there are no such trees of even load near the optimum's rate".to_string();
+            PlanError::Unsupported { planner: CARD.name.to_string(), reason }
+        };
+        if self.count.is_some_and(|count| !may_be_even(instance, count)) {
+            return Err(not_even());
+        }
         // What the search for the last hundredth would gain is less than what waiting for ports loses.
         const GAP: f64 = 1e-2;
         let optimum = solve_within(platform, root, segment_bytes, GAP, Limits::default(), &budget.divided(4))
             .map_err(|error| PlanError::BadRequest(error.to_string()))?;
-        let plan = match platform.port_model() {
-            PortModel::MultiPort => sharing(instance, CARD.name, &optimum, budget),
-            _ => tree_plan(instance, CARD.name, optimum.plan_trees()),
+        let plan = match (self.count, platform.port_model()) {
+            (Some(count), _) => {
+                let even = balanced_trees(instance, &optimum, Some(count), budget).ok_or_else(not_even)?;
+                tree_plan(instance, CARD.name, merged(&even))
+            }
+            (None, PortModel::MultiPort) => sharing(instance, CARD.name, &optimum, budget),
+            (None, _) => tree_plan(instance, CARD.name, optimum.plan_trees()),
         };
         rated(platform, plan, &optimum)
     }
+}
+
+/// Whether that number of trees is made: not among many nodes, and not of short messages.
+fn may_be_even(instance: &Instance, count: usize) -> bool {
+    let segments = instance.message_bytes.div_ceil(instance.segment_bytes);
+    instance.platform.node_count() <= balance::MOST_NODES && segments >= count as u64 * balance::SEGMENTS
 }
 
 /// `best` cannot rank it under one-port: its runs are faster than the simulator predicts. Where trees must share ports,

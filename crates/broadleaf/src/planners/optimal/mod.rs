@@ -217,7 +217,7 @@ fn tree_plan(instance: &Instance, planner: &str, trees: Vec<Tree>) -> Plan {
 
 /// The plan without a timetable: trees of even load, or the optimum's own.
 fn sharing(instance: &Instance, planner: &str, optimum: &Optimum, budget: &Budget) -> Plan {
-    let balanced = balanced_trees(instance, optimum, budget).map(|trees| merged(&trees));
+    let balanced = balanced_trees(instance, optimum, None, budget).map(|trees| merged(&trees));
     tree_plan(instance, planner, balanced.unwrap_or_else(|| optimum.plan_trees()))
 }
 
