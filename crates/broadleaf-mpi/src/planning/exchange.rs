@@ -148,7 +148,7 @@ impl ExchangeJob<'_> {
     }
 
     /// The plan as ranks run it, in whole elements. Under SMPI skips stay: [`fastest_on_shared_ports`] tries plans with and
-    /// without, and all others have lost theirs.
+    /// without, and every other plan comes without.
     fn as_run(&self, plan: Plan) -> Plan {
         let plan = if smpi::is_on() { plan } else { without_skips(&self.placement.handled, plan) };
         // Blocks that no host passes on gain nothing by their segments, which were for the model's pipes.
