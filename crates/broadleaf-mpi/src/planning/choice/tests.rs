@@ -124,6 +124,16 @@ fn trees_of_even_load_take_part() {
     assert!(plan.planner == "optimal-trees" && OptimalTrees::FEW.contains(&plan.trees.len()) && part < 0.5);
 }
 
+fn shortened(instance: &Instance, ports: &SharedPorts, long: &Plan, is_simulated: bool) -> Plan {
+    let long_s = ports.seconds(long, f64::INFINITY, &Budget::UNLIMITED).unwrap();
+    let (left, timed) = (Budget::of_work(WORK), vec![(long_s, long.clone())]);
+    let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
+    let simulated = vec![unnamed(long.clone())];
+    let mut choice = Choice { instance, ports, as_run, left, simulated, timed };
+    choice.shorten_segments(is_simulated);
+    choice.fastest()
+}
+
 /// No form of a plan is faster than the choice among them.
 #[test]
 fn plans_are_considered_with_skips_and_without() {
@@ -155,16 +165,8 @@ fn blocks_are_tried_in_shorter_segments_in_simulated_time() {
     assert!(long.period.is_none() && long.block_bytes().is_some());
     let ports = SharedPorts::new(&placement);
     let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED).unwrap();
-    let shortened = |is_simulated: bool| {
-        let (left, timed) = (Budget::of_work(WORK), vec![(seconds(&long), long.clone())]);
-        let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
-        let simulated = vec![unnamed(long.clone())];
-        let mut choice = Choice { instance: &instance, ports: &ports, as_run, left, simulated, timed };
-        choice.shorten_segments(is_simulated);
-        choice.fastest()
-    };
-    assert_eq!(shortened(false), long);
-    let plan = shortened(true);
+    assert_eq!(shortened(&instance, &ports, &long, false), long);
+    let plan = shortened(&instance, &ports, &long, true);
     assert!(plan.segment_bytes < long.segment_bytes && seconds(&plan) < 0.97 * seconds(&long));
 }
 
@@ -179,16 +181,8 @@ fn timetables_are_tried_in_shorter_segments() {
     assert!(long.period.is_some());
     let ports = SharedPorts::new(&placement);
     let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED).unwrap();
-    let shortened = |is_simulated: bool| {
-        let (left, timed) = (Budget::of_work(WORK), vec![(seconds(&long), long.clone())]);
-        let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
-        let simulated = vec![unnamed(long.clone())];
-        let mut choice = Choice { instance: &instance, ports: &ports, as_run, left, simulated, timed };
-        choice.shorten_segments(is_simulated);
-        choice.fastest()
-    };
-    assert_eq!(shortened(false), long);
-    let plan = shortened(true);
+    assert_eq!(shortened(&instance, &ports, &long, false), long);
+    let plan = shortened(&instance, &ports, &long, true);
     assert!(plan.period.is_some() && plan.segment_bytes < long.segment_bytes);
     assert!(seconds(&plan) < 0.9 * seconds(&long));
 }
