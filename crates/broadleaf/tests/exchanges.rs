@@ -249,7 +249,16 @@ fn a_planners_exchange_is_quicker_than_its_root() {
         let one_port = Platform::from_json(&document.to_string()).unwrap();
         document["port_model"] = "link-capacity".into();
         let platform = Platform::from_json(&document.to_string()).unwrap();
-        for planner in ["magpie", "binomial", "fnf", "ecef", "mpich-g2", "site-trees", "site-packing"] {
+        for planner in [
+            "magpie",
+            "binomial",
+            "fnf",
+            "ecef",
+            "mpich-g2",
+            "site-trees",
+            "site-packing",
+            "site-packing-binomial",
+        ] {
             let ratio = |platform: &Platform, plan: Plan| {
                 let seconds = |plan: &Plan| simulate(platform, plan, false).unwrap().makespan_s;
                 let is_exchanged = plan.inward.iter().any(|tree| !tree.exchange.is_empty());

@@ -58,6 +58,45 @@ fn hosts_of_a_site_share_the_work_of_heads() {
     }
 }
 
+/// With eight hosts a cluster's head has three children inside it, and 64 trees give all hosts about as many.
+#[test]
+fn hosts_of_a_site_share_binomial_trees() {
+    let platform = sites_of_eight(|_, _| 10.0);
+    let planner = find("site-packing-binomial").unwrap();
+    let plan = plan_with(planner, &allreduce(&platform), &Budget::UNLIMITED).unwrap();
+    assert_eq!(plan.trees.len(), 64);
+    assert_eq!(check::faults(&platform, &plan), [""; 0]);
+    let mut children = [0_usize; 32];
+    for tree in &plan.trees {
+        let mut inside = [0_usize; 32];
+        for (parent, child) in tree.edges() {
+            children[parent.index()] += 1;
+            inside[parent.index()] += usize::from(parent.index() / 8 == child.index() / 8);
+        }
+        for site in inside.chunks_mut(8) {
+            site.sort_unstable();
+            assert_eq!(*site, [0, 0, 0, 0, 1, 1, 2, 3]);
+        }
+    }
+    for site in children.chunks(8) {
+        let (most, least) = (site.iter().max().unwrap(), site.iter().min().unwrap());
+        assert!(most - least <= 6, "{children:?}");
+    }
+}
+
+#[test]
+fn no_tree_is_without_a_segment() {
+    let platform = sites_of_eight(|_, _| 10.0);
+    let instance = Instance::new(&platform, NodeId(0), 1000).unwrap();
+    let instance = Instance { collective: Collective::Allreduce, ..instance };
+    for (name, segment_bytes, trees) in
+        [("site-packing", 300, 4), ("site-packing-binomial", 100, 10), ("site-packing-binomial", 1, 64)]
+    {
+        let planned = plan_with(find(name).unwrap(), &instance.segmented(segment_bytes), &Budget::UNLIMITED);
+        assert_eq!(planned.unwrap().trees.len(), trees, "{name}");
+    }
+}
+
 /// Sites that one site reaches only in one direction: no tree goes both ways.
 #[test]
 fn sites_without_a_way_back_are_not_packed() {
@@ -107,7 +146,7 @@ fn small_clusters_hang_below_each_other_where_ports_are_slower_than_a_hop() {
     );
     let platform = Platform::from_json(&text).unwrap();
     let cluster_of = |node: NodeId| platform.node(node).id.chars().next().unwrap();
-    for planner in ["site-trees", "site-packing"] {
+    for planner in ["site-trees", "site-packing", "site-packing-binomial"] {
         for (message_bytes, above) in [(4000, 'B'), (1, 'A')] {
             let instance = Instance::new(&platform, NodeId(0), message_bytes).unwrap().segmented(10);
             let instance = Instance { collective: Collective::Allreduce, ..instance };

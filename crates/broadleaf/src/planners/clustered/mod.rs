@@ -81,6 +81,6 @@ pub(crate) use mpich_g2::MpichG2;
 pub use rules::HEURISTICS;
 pub use sends::{makespan_s, times, ClusterSend, Times};
 pub(crate) use site_gather::SITE_BLOCKS;
-pub(crate) use site_packing::SitePacking;
+pub(crate) use site_packing::{SITE_PACKING, SITE_PACKING_BINOMIAL};
 pub(crate) use site_relays::SITE_RELAYS;
 pub(crate) use site_trees::SiteTrees;

@@ -1,6 +1,6 @@
 //! All-reduce between sites: trees that go around slow pipes and divide the fast ones among them.
 //!
-//! The trees are those of `site-trees` inside the sites, with other ways between them, and each cluster's head is the host with
+//! Below its head, each cluster has a tree as in `site-trees`, or a binomial one. The head is the host with
 //! the fewest children so far: ports share the work, and trees one after the other mostly have other heads.
 //! Each tree grows from a root site over
 //! the hop on which the pipe or the ports that it loads most are held for the least time, counting all earlier trees; of equal
@@ -12,6 +12,10 @@
 //! the time is about that of the way in and out of one segment, and the longest time for which one way holds anything; or
 //! the longest time for which both hold it. Of two limits, that of the star of least latency and a quarter more, the one
 //! that promises less is taken.
+//!
+//! `site-packing` has sixteen trees, which are binary inside the clusters. `site-packing-binomial` has 64, binomial ones: with
+//! many trees all hosts of a cluster have as much to do, and a segment has fewer hops than in a binary tree, while
+//! each head has more children. It is faster for long messages. No plan has more trees than segments.
 //!
 //! Reference: chosen for this work, after the packing of trees in Nash-Williams, *Edge-disjoint spanning trees of finite
 //! graphs*, 1961: ways that each tree loads equally permit the most. Cost: as above. Complexity: O(g⁴ + n) for g sites.
@@ -39,7 +43,7 @@
 //! ```
 
 use super::site_promise::{has_sites, latencies_s, quickest, sites};
-use super::site_trees::{along, Clusters, Heads, CHILDREN_OF_ONE_SITE};
+use super::site_trees::{along, Clusters, Heads, InCluster, IN_ONE_SITE};
 use crate::budget::Budget;
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Plan, PlanError};
@@ -47,8 +51,10 @@ use crate::planners::{Card, Instance, Planner, Profile, Unsupported};
 use crate::platform::{Hop, NodeId, Platform};
 use std::collections::HashMap;
 
-/// Trees: each takes one set of ways, so more divide pipes more finely.
-const TREES: usize = 16;
+/// Sets of ways between sites: more divide pipes more finely.
+const WAYS: usize = 16;
+/// Among this many binomial trees, each host of a cluster is at the top, in the middle and at the bottom about equally often.
+const BINOMIAL_TREES: usize = 64;
 /// How far a site may be from the root, in times of the least distance from which a site reaches all others.
 const LIMITS: [f64; 2] = [1.0, 1.25];
 /// Holds up to this many times that of a message through a port count as equal.
@@ -56,7 +62,16 @@ const EQUAL_HOLDS: f64 = 1.05;
 /// More sites take more than some milliseconds.
 const MOST_SITES: usize = 24;
 
-pub(crate) struct SitePacking;
+pub(crate) struct SitePacking {
+    card: &'static Card,
+    trees: usize,
+    in_cluster: InCluster,
+}
+
+pub(crate) static SITE_PACKING: SitePacking =
+    SitePacking { card: &CARD, trees: WAYS, in_cluster: IN_ONE_SITE };
+pub(crate) static SITE_PACKING_BINOMIAL: SitePacking =
+    SitePacking { card: &BINOMIAL_CARD, trees: BINOMIAL_TREES, in_cluster: InCluster::Binomial };
 
 static CARD: Card = Card {
     name: "site-packing",
@@ -68,9 +83,16 @@ static CARD: Card = Card {
     profile: Profile::QUICK,
 };
 
+static BINOMIAL_CARD: Card = Card {
+    name: "site-packing-binomial",
+    summary: "all-reduce as by site-packing, along more trees, which are binomial inside the clusters",
+    objective: "makespan of long all-reduces between sites whose pipes differ in rate",
+    ..CARD
+};
+
 impl Planner for SitePacking {
     fn card(&self) -> &'static Card {
-        &CARD
+        self.card
     }
 
     fn collectives(&self) -> &'static [Collective] {
@@ -89,24 +111,26 @@ impl Planner for SitePacking {
 
     fn plan(&self, instance: &Instance, _: &Budget) -> Result<Plan, PlanError> {
         let Instance { platform, root, message_bytes, segment_bytes, seed, collective, .. } = *instance;
+        let count = (self.trees as u64).min(message_bytes.div_ceil(segment_bytes).max(1)) as usize;
         let sites = sites(platform);
         let between = Between::of(platform, &sites, message_bytes);
         let packings = LIMITS.iter().filter_map(|&limit| between.packed(limit));
         let best = packings.min_by(|one, other| one.promised_s().total_cmp(&other.promised_s()));
         let best = best.ok_or_else(|| {
             let reason = "two sites have no links to each other".to_string();
-            PlanError::Unsupported { planner: CARD.name.to_string(), reason }
+            PlanError::Unsupported { planner: self.card.name.to_string(), reason }
         })?;
         let set = |clusters: Clusters| {
             let heads = (clusters, Heads::LeastBusy);
-            along(platform, &sites, (TREES, CHILDREN_OF_ONE_SITE), heads, |tree| best.trees[tree].clone())
+            let shape = (count, self.in_cluster);
+            along(platform, &sites, shape, heads, |tree| best.trees[tree % WAYS].clone())
         };
         let mut sets = Clusters::BOTH.map(set);
         // Nothing is promised where a hop inside a site passes switches.
-        let quickest = quickest(CARD.name, instance, &sets, &[true, false]).map_or(0, |(_, at)| at);
+        let quickest = quickest(self.card.name, instance, &sets, &[true, false]).map_or(0, |(_, at)| at);
         let trees = std::mem::take(&mut sets[quickest]);
         let inward = trees.clone();
-        let plan = Plan::bcast(platform, CARD.name, root, message_bytes, segment_bytes, trees);
+        let plan = Plan::bcast(platform, self.card.name, root, message_bytes, segment_bytes, trees);
         Ok(Plan { collective, inward: inward.into(), skip_busy: true, seed, ..plan })
     }
 }
@@ -238,7 +262,7 @@ impl Between {
         let limit_s = limit * all.clone().map(star_s).fold(f64::INFINITY, f64::min);
         let mut loads: Loads = [self.inside_s.clone(), self.inside_s.clone()];
         let (mut trees, mut farthest_s) = (Vec::new(), 0.0_f64);
-        for _ in 0..TREES {
+        for _ in 0..WAYS {
             let grown = all.clone().filter_map(|root| self.grown(root, limit_s, &loads));
             let best = grown.min_by(|one, other| {
                 let keys = |tree: &Grown| (tree.held_s, tree.farthest_s);
@@ -283,7 +307,7 @@ impl Between {
             tree.hops.push((parent, child));
             let link = self.links[parent][child].as_ref().expect("the hop was taken");
             for (way, held_s) in link.held_s.iter().enumerate() {
-                held_s.iter().for_each(|&(at, held_s)| tree.loads[way][at] += held_s / TREES as f64);
+                held_s.iter().for_each(|&(at, held_s)| tree.loads[way][at] += held_s / WAYS as f64);
             }
         }
         Some(tree)
@@ -295,7 +319,7 @@ impl Grown {
     fn held_with(&self, link: &Link) -> f64 {
         let ways = link.held_s.iter().zip(&self.loads);
         let held_s = ways
-            .flat_map(|(held_s, loads)| held_s.iter().map(|&(at, held_s)| loads[at] + held_s / TREES as f64));
+            .flat_map(|(held_s, loads)| held_s.iter().map(|&(at, held_s)| loads[at] + held_s / WAYS as f64));
         held_s.fold(0.0, f64::max)
     }
 }

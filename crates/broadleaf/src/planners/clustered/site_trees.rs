@@ -56,8 +56,8 @@ const TREES_OF_ONE_SITE: usize = 4;
 const MOST_TREES: usize = 16;
 /// The heads of more sites do not exchange what has come in: each would send it to all others.
 const MOST_EXCHANGING: usize = 16;
-/// Children of a host of those trees that is no head.
-pub(super) const CHILDREN_OF_ONE_SITE: usize = 2;
+/// Inside the clusters of those trees.
+pub(super) const IN_ONE_SITE: InCluster = InCluster::Children(2);
 /// A host has no more children than this unless it is a head; more lengthen the wait for the last one.
 const MOST_CHILDREN: usize = 4;
 pub(crate) struct SiteTrees;
@@ -93,8 +93,8 @@ impl Planner for SiteTrees {
         let star =
             |root: usize| (0..sites.len()).filter(|&site| site != root).map(|site| (root, site)).collect();
         let count = sites.len().min(MOST_TREES);
-        let one = (TREES_OF_ONE_SITE, CHILDREN_OF_ONE_SITE);
-        let turns = (count, count.min(MOST_CHILDREN));
+        let one = (TREES_OF_ONE_SITE, IN_ONE_SITE);
+        let turns = (count, InCluster::Children(count.min(MOST_CHILDREN)));
         let set = |clusters: Clusters| {
             let heads = (clusters, Heads::Apart);
             let at_one = |shape| along(platform, &sites, shape, heads, |_| star(nearest));
@@ -107,7 +107,7 @@ impl Planner for SiteTrees {
                 trees
             };
             let through_roots = vec![at_one(one), along(platform, &sites, turns, heads, star)];
-            let shapes = [one, (1, MOST_CHILDREN), (1, usize::MAX)];
+            let shapes = [one, (1, InCluster::Children(MOST_CHILDREN)), (1, InCluster::Children(usize::MAX))];
             let shapes = shapes.iter().filter(|_| sites.len() <= MOST_EXCHANGING);
             [through_roots, shapes.map(|&shape| exchanged(shape)).collect()]
         };
@@ -159,11 +159,20 @@ pub(super) enum Heads {
     LeastBusy,
 }
 
+/// The tree inside a cluster, below its first host.
+#[derive(Clone, Copy)]
+pub(super) enum InCluster {
+    /// Level by level, at most this number of children a host; a head's heads count as its children.
+    Children(usize),
+    /// A binomial tree, the largest subtree first.
+    Binomial,
+}
+
 /// `count` trees of equal share, each with its own hops between sites, from parent to child and from the root on.
 pub(super) fn along(
     platform: &Platform,
     sites: &[Vec<Vec<NodeId>>],
-    (count, most_children): (usize, usize),
+    (count, in_cluster): (usize, InCluster),
     (clusters, heads): (Clusters, Heads),
     hops: impl Fn(usize) -> Vec<(usize, usize)>,
 ) -> Vec<Tree> {
@@ -192,7 +201,7 @@ pub(super) fn along(
         let hops = hops(number);
         hops.iter().for_each(|&(parent, child)| tree.add(head(parent), head(child)));
         rotated.iter().for_each(|site| tree.join_clusters(site, clusters));
-        rotated.iter().flatten().for_each(|cluster| tree.add_cluster(cluster, most_children));
+        rotated.iter().flatten().for_each(|cluster| tree.add_cluster(cluster, in_cluster));
         tree.children.iter().zip(&mut children).for_each(|(of_tree, all)| *all += of_tree);
         tree.edges.share(1.0 / count as f64).root(head(hops[0].0)).build()
     };
@@ -231,14 +240,17 @@ impl SiteTree {
         }
     }
 
-    /// Hangs the hosts below their first one, level by level. A head's heads count as its children.
-    fn add_cluster(&mut self, hosts: &[NodeId], most_children: usize) {
-        let mut parent = 0;
+    fn add_cluster(&mut self, hosts: &[NodeId], in_cluster: InCluster) {
+        let mut above = 0;
         for child in 1..hosts.len() {
-            while parent + 1 < child && self.children[hosts[parent].index()] >= most_children {
-                parent += 1;
-            }
-            self.add(hosts[parent], hosts[child]);
+            above = match in_cluster {
+                InCluster::Children(most) => {
+                    let is_full = |at: usize| self.children[hosts[at].index()] >= most;
+                    (above..child).find(|&at| !is_full(at)).unwrap_or(child - 1)
+                }
+                InCluster::Binomial => child - (1 << child.ilog2()),
+            };
+            self.add(hosts[above], hosts[child]);
         }
     }
 }
