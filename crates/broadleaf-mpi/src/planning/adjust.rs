@@ -133,9 +133,14 @@ const WORTH_LEAVING: f64 = 0.9;
 /// The most segments of a block that stay as they were planned.
 const FEW_SEGMENTS: u64 = 4;
 
+/// A block of all hosts, or a tree's part: with longer ones some trees would have none, and the others all the load.
+pub fn longest_segment_bytes(plan: &Plan) -> u64 {
+    let part = plan.message_bytes.div_ceil(plan.trees.len().max(1) as u64);
+    plan.block_bytes().map_or(part, |bytes| bytes.max(1))
+}
+
 /// The plan in segments for hosts that are busy with a program; a timetable keeps its own segments, and so do the blocks of
-/// all hosts where they are few: a sender of short ones fills pipes that the model's leaves idle. No segment is longer
-/// than such a block, nor, with one root, than a tree's part: else some trees would have none, and the others all the load.
+/// all hosts where they are few: a sender of short ones fills pipes that the model's leaves idle.
 pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanError> {
     let block = plan.block_bytes().map(|bytes| bytes.max(1));
     let are_few = block.is_some_and(|bytes| bytes.div_ceil(plan.segment_bytes.max(1)) <= FEW_SEGMENTS);
@@ -143,8 +148,7 @@ pub fn in_larger_segments(platform: &Platform, plan: Plan) -> Result<Plan, PlanE
         return Ok(plan);
     }
     let Coarsening { least_bytes, most_bytes, .. } = Coarsening::BUSY;
-    let part = plan.message_bytes.div_ceil(plan.trees.len().max(1) as u64);
-    let longest = block.unwrap_or(part);
+    let longest = longest_segment_bytes(&plan);
     let limits = Coarsening {
         least_bytes: least_bytes.min(longest),
         most_bytes: most_bytes.min(longest),

@@ -3,52 +3,72 @@
 #[cfg(test)]
 mod tests;
 
-use super::adjust::{in_larger_segments, without_skips};
+use super::adjust::{in_larger_segments, longest_segment_bytes, without_skips};
 use super::as_run::predicted_s;
 use super::shared_ports::SharedPorts;
 use crate::smpi;
 use crate::topology::placement::Placement;
 use broadleaf::budget::{Budget, UNITS_PER_S};
-use broadleaf::plan::{check, Plan, Predicted};
+use broadleaf::plan::{check, Plan, PlanError, Predicted};
 use broadleaf::planners::{find, Instance, OptimalTrees, Planner};
 use broadleaf::portfolio::{planned, planned_by, Coarsening, Outcome, Tried};
+use broadleaf::simulate::transfers_of;
 
 /// Plans whose time in the model is longer than the least by this factor are left out; chosen, as is their number. Planners that
 /// make the same plan count once, and so do its forms.
 const NEAR: f64 = 1.6;
 const MOST_PLANS: usize = 16;
 
-/// Planners of one tree and of several that `best` passes over where another plan seems to be as fast as the bound.
-const ALSO: [&str; 2] = ["makespan", "optimal-trees"];
+/// Planners that take part however slow they are in the model, whose ports make their trees wait for each other, and even if
+/// `best` passes over them since another plan seems to be as fast as the bound.
+const ALWAYS: [&str; 3] = ["makespan", "optimal-trees", "site-packing-binomial"];
 
-/// The fastest plans are tried in shorter segments: at most this number, and none that take longer by more than this factor.
-/// Chosen.
-const MOST_SHORTENED: usize = 4;
-const WORTH_SHORTENING: f64 = 1.15;
+/// The fastest plans are refined: at most this number, and none that take longer by more than this factor. Chosen.
+const MOST_REFINED: usize = 4;
+const WORTH_REFINING: f64 = 1.15;
 
-/// A smaller gain of shorter segments is rounding. Under SMPI, hosts take no time for a message, so any other counts.
+/// Candidates with more transfers are compared in longer segments, up to a block or a tree's part. Chosen: the simulation of
+/// one takes about a tenth of a second.
+const MOST_TRANSFERS: u64 = 24_000;
+
+/// A smaller gain of refining is rounding, or within the error of the prediction.
 const LEAST_GAIN: f64 = 1e-3;
 
 /// The work of all, and of making one plan again, units.
 const WORK: u64 = 6 * UNITS_PER_S;
 const TO_MAKE: u64 = UNITS_PER_S;
-/// A plan whose simulation takes more than this part of the work is left out, and a part is kept for shorter segments.
+/// A plan whose simulation takes more than this part of the work is left out, and a part is kept for refining.
 const PARTS: u32 = 3;
 
-/// The plans simulated so far, and the times on shared ports, s, of those that were not much slower than the fastest.
+/// A plan and its simulation on shared ports.
+#[derive(Clone)]
+struct Timed {
+    taken_s: f64,
+    /// Of the simulation, units.
+    work: u64,
+    plan: Plan,
+    /// The segment size that it was planned with.
+    planned_bytes: u64,
+    /// Whether there was no work left to simulate it in shorter segments.
+    is_cut: bool,
+}
+
+/// The plans simulated so far, and those of them that were not much slower than the fastest.
 struct Choice<'a> {
     instance: &'a Instance<'a>,
     ports: &'a SharedPorts<'a>,
     as_run: &'a dyn Fn(Plan) -> Plan,
     left: Budget,
     simulated: Vec<Plan>,
-    timed: Vec<(f64, Plan)>,
+    timed: Vec<Timed>,
 }
 
 /// What is compared with a plan.
 pub struct Others {
     /// The plans that are near the fastest in the model, fastest first.
     near: Vec<Plan>,
+    /// Those of [`ALWAYS`] that are not.
+    far: Vec<Plan>,
     passed_over: Vec<&'static str>,
 }
 
@@ -57,17 +77,20 @@ impl Others {
         let mut near: Vec<(f64, &Plan)> = best.tried.iter().map(Tried::compared_s).zip(&best.plans).collect();
         near.sort_by(|one, other| one.0.total_cmp(&other.0));
         let longest_s = near.first().map_or(0.0, |&(fastest_s, _)| NEAR * fastest_s);
-        let near = near.into_iter().filter(|&(taken_s, _)| taken_s <= longest_s);
+        let (near, far): (Vec<_>, Vec<_>) = near.into_iter().partition(|&(taken_s, _)| taken_s <= longest_s);
         let is_tried = |name: &&str| best.tried.iter().any(|one| one.name == *name);
+        let takes_part = |plan: &&Plan| ALWAYS.contains(&&plan.planner[..]);
         Others {
-            near: near.map(|(_, plan)| plan.clone()).collect(),
-            passed_over: ALSO.into_iter().filter(|name| !is_tried(name)).collect(),
+            near: near.into_iter().map(|(_, plan)| plan.clone()).collect(),
+            far: far.into_iter().map(|(_, plan)| plan).filter(takes_part).cloned().collect(),
+            passed_over: ALWAYS.into_iter().filter(|name| !is_tried(name)).collect(),
         }
     }
 }
 
-/// Of `chosen`, `flat`, trees of even load and the others, the plan that is fastest on shared ports, in segments of half the size, a
-/// quarter and so on where these are faster yet. `as_run`: a plan's form as ranks run it. `chosen` where its simulation takes too long.
+/// Of `chosen`, `flat`, trees of even load and the others, the plan that is fastest on shared ports: in segments of half the size,
+/// a quarter and so on where these are faster yet, and under SMPI with `skip_busy` where that is faster. `as_run`: a plan's
+/// form as ranks run it. `chosen` where its simulation takes too long.
 pub fn fastest_on_shared_ports(
     instance: &Instance,
     ports: &SharedPorts,
@@ -75,16 +98,15 @@ pub fn fastest_on_shared_ports(
     as_run: &dyn Fn(Plan) -> Plan,
 ) -> Plan {
     let left = Budget::of_work(WORK);
-    let of_chosen = as_run(chosen.clone());
-    let Ok(chosen_s) = ports.seconds(&of_chosen, f64::INFINITY, &left.divided(PARTS)) else {
+    let mut choice = Choice { instance, ports, as_run, left, simulated: Vec::new(), timed: Vec::new() };
+    choice.consider(chosen.clone());
+    if choice.timed.is_empty() {
         return chosen;
-    };
+    }
     // A flat plan may have one segment, which is too short for several trees.
     let pipelined = others.near.iter().find(|plan| plan.segment_count() > 1);
     let segment_bytes =
         if chosen.segment_count() > 1 { &chosen } else { pipelined.unwrap_or(&chosen) }.segment_bytes;
-    let (simulated, timed) = (vec![unnamed(of_chosen)], vec![(chosen_s, chosen.clone())]);
-    let mut choice = Choice { instance, ports, as_run, left, simulated, timed };
     let mut compared = 0;
     for plan in others.near {
         let before = choice.simulated.len();
@@ -94,6 +116,7 @@ pub fn fastest_on_shared_ports(
             break;
         }
     }
+    others.far.into_iter().for_each(|plan| choice.consider_all_ways(plan));
     for name in others.passed_over {
         find(name).into_iter().for_each(|planner| choice.consider_plan_of(planner, segment_bytes));
     }
@@ -101,8 +124,8 @@ pub fn fastest_on_shared_ports(
         choice.consider_plan_of(&OptimalTrees { count: Some(count) }, segment_bytes);
     }
     choice.consider_flat();
-    choice.shorten_segments(smpi::is_on());
-    let fastest = choice.fastest();
+    choice.refine(smpi::is_on());
+    let fastest = choice.fastest(smpi::is_on());
     if check::faults(instance.platform, &fastest).is_empty() {
         fastest
     } else {
@@ -112,13 +135,26 @@ pub fn fastest_on_shared_ports(
 
 impl Choice<'_> {
     fn fastest_s(&self) -> f64 {
-        self.timed.iter().map(|&(taken_s, _)| taken_s).fold(f64::INFINITY, f64::min)
+        self.timed.iter().map(|one| one.taken_s).fold(f64::INFINITY, f64::min)
     }
 
-    /// The first of equal ones.
-    fn fastest(self) -> Plan {
-        let fastest = self.timed.into_iter().min_by(|one, other| one.0.total_cmp(&other.0));
-        fastest.map(|(_, plan)| plan).expect("the plan chosen before is timed")
+    /// The first of about equal ones, which is not a refined one. If it was compared in longer segments than planned, it has
+    /// those of the planned size outside simulated time, and where there was no work left for shorter ones and the model's
+    /// time is less.
+    fn fastest(&self, is_simulated: bool) -> Plan {
+        let about_s = self.fastest_s() / (1.0 - LEAST_GAIN);
+        let fastest = self.timed.iter().find(|one| one.taken_s <= about_s);
+        let Timed { plan, planned_bytes, is_cut, .. } = fastest.expect("the plan chosen before is timed");
+        if plan.segment_bytes <= *planned_bytes || (is_simulated && !is_cut) {
+            return plan.clone();
+        }
+        let modelled_s = |plan: &Plan| {
+            let plan = Plan { skip_busy: true, ..plan.clone() };
+            predicted_s(self.instance.platform, &plan).unwrap_or(f64::INFINITY)
+        };
+        let gains = |planned: &Plan| modelled_s(planned) < (1.0 - Coarsening::BUSY.worth) * modelled_s(plan);
+        let planned = self.in_segments(plan, *planned_bytes);
+        planned.filter(|planned| !is_simulated || gains(planned)).unwrap_or_else(|| plan.clone())
     }
 
     fn made(&self, planner: &dyn Planner, segment_bytes: u64) -> Option<Plan> {
@@ -128,7 +164,7 @@ impl Choice<'_> {
         made.ok()
     }
 
-    /// The work before shorter segments.
+    /// The work before refining.
     fn left_for_candidates(&self) -> Budget {
         self.left.without_last(PARTS)
     }
@@ -142,8 +178,7 @@ impl Choice<'_> {
         }
     }
 
-    /// A timetable with its turns and without; without turns, where a port serves one transfer at a time, with `skip_busy` and
-    /// without, if ranks may run both.
+    /// A timetable with its turns and without; an exchange between heads, and the way through the roots.
     fn consider_all_ways(&mut self, plan: Plan) {
         if plan.period.is_some() {
             self.consider(plan.clone());
@@ -151,15 +186,12 @@ impl Choice<'_> {
         if plan.pattern.is_some() {
             return;
         }
-        let free = Plan { period: None, ..plan };
+        let free = Plan { period: None, ..without_skips(self.instance.platform, plan) };
         let Ok(free) = in_larger_segments(self.instance.platform, free) else { return };
-        let waiting = without_skips(self.instance.platform, free.clone());
-        for plan in [waiting, free] {
-            if plan.inward.iter().any(|tree| !tree.exchange.is_empty()) {
-                self.consider(through_roots(plan.clone()));
-            }
-            self.consider(plan);
+        if free.inward.iter().any(|tree| !tree.exchange.is_empty()) {
+            self.consider(through_roots(free.clone()));
         }
+        self.consider(free);
     }
 
     /// Ports that serve one transfer at a time do not support it in every collective.
@@ -178,64 +210,123 @@ impl Choice<'_> {
         if left.is_spent() {
             return;
         }
+        let longest_s = WORTH_REFINING * self.fastest_s();
+        let planned_bytes = plan.segment_bytes;
+        let plan = self.in_few_transfers(plan);
         // A third of all the work at most.
-        if let Some(taken_s) = self.seconds_within(&plan, &left.divided(PARTS - 1)) {
-            self.timed.push((taken_s, plan));
-        }
+        let timed = self.timed_within((plan, planned_bytes), longest_s, &left.divided(PARTS - 1));
+        self.timed.extend(timed.unwrap_or_default());
     }
 
-    /// The plan's time, s, unless it has been simulated before, takes much longer than the fastest, or its simulation takes
-    /// too long.
-    fn seconds_within(&mut self, plan: &Plan, budget: &Budget) -> Option<f64> {
+    fn in_few_transfers(&self, plan: Plan) -> Plan {
+        let times = transfers_of(self.instance.platform, &plan).div_ceil(MOST_TRANSFERS).next_power_of_two();
+        let longer_bytes = longest_segment_bytes(&plan).min(times.saturating_mul(plan.segment_bytes));
+        if longer_bytes <= plan.segment_bytes {
+            return plan;
+        }
+        let longer = self.in_segments(&plan, longer_bytes);
+        longer.filter(|longer| longer.segment_bytes > plan.segment_bytes).unwrap_or(plan)
+    }
+
+    /// `None` if the plan has been simulated before or takes longer than that. Fails if its simulation takes too long.
+    fn timed_within(
+        &mut self,
+        (plan, planned_bytes): (Plan, u64),
+        longest_s: f64,
+        budget: &Budget,
+    ) -> Result<Option<Timed>, PlanError> {
         let as_run = (self.as_run)(plan.clone());
         let unnamed = unnamed(as_run.clone());
         if self.simulated.contains(&unnamed) {
-            return None;
+            return Ok(None);
         }
-        let longest_s = WORTH_SHORTENING * self.fastest_s();
-        let taken_s = self.ports.seconds(&as_run, longest_s, budget);
         self.simulated.push(unnamed);
-        taken_s.ok().filter(|taken_s| taken_s.is_finite())
+        let before = self.left.done();
+        let taken_s = self.ports.seconds(&as_run, longest_s, budget)?;
+        let work = self.left.done() - before;
+        Ok(taken_s.is_finite().then_some(Timed { taken_s, work, plan, planned_bytes, is_cut: false }))
     }
 
     /// Outside simulated time processors limit short segments, which the prediction does not know: only the fastest is tried
     /// in shorter ones there, unless it is a timetable or has blocks.
-    fn shorten_segments(&mut self, is_simulated: bool) {
-        self.timed.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let most = if is_simulated { MOST_SHORTENED } else { 1 };
-        let mut near = self.timed[..self.timed.len().min(most)].to_vec();
-        near.retain(|(_, plan)| is_simulated || (plan.period.is_none() && plan.block_bytes().is_none()));
-        let worth = if is_simulated { LEAST_GAIN } else { Coarsening::BUSY.worth };
-        for (taken_s, plan) in near {
-            self.shorten_segments_of(taken_s, plan, worth);
+    fn refine(&mut self, is_simulated: bool) {
+        self.timed.sort_by(|one, other| one.taken_s.total_cmp(&other.taken_s));
+        if !is_simulated {
+            let can_be_shorter = |one: &Timed| one.plan.period.is_none() && one.plan.block_bytes().is_none();
+            let open = self.timed.first().filter(|one| can_be_shorter(one)).map(|_| 0);
+            self.shorten_segments(open.into_iter().collect(), |from, _| {
+                (1.0 - Coarsening::BUSY.worth) * from.taken_s
+            });
+            return;
         }
+        let mut open: Vec<usize> = (0..self.timed.len().min(MOST_REFINED)).collect();
+        for at in open.clone() {
+            let Some(skipping) = with_skips(&self.timed[at]) else { continue };
+            let longest_s = WORTH_REFINING * self.fastest_s();
+            let timed = self.timed_within(skipping, longest_s, &self.left.divided(PARTS)).unwrap_or_default();
+            open.extend(timed.is_some().then_some(self.timed.len()));
+            self.timed.extend(timed);
+        }
+        // Half the size may be slower and a quarter faster.
+        self.shorten_segments(open, |_, fastest_s| WORTH_REFINING * fastest_s);
     }
 
-    /// Hosts that are busy with a program handle more messages then, so it must be worth that.
-    fn shorten_segments_of(&mut self, mut taken_s: f64, mut plan: Plan, worth: f64) {
-        let Coarsening { least_bytes, .. } = Coarsening::BUSY;
-        while plan.segment_bytes > least_bytes && !self.left.is_spent() {
-            let Some(shorter) = self.in_segments(&plan, least_bytes.max(plan.segment_bytes / 2)) else {
+    /// The fastest first. `open`: indices of plans. `longest_s`: of one in shorter segments, from the plan that it was and the
+    /// fastest time.
+    fn shorten_segments(&mut self, mut open: Vec<usize>, longest_s: impl Fn(&Timed, f64) -> f64) {
+        let taken_s = |timed: &[Timed], at: usize| timed[at].taken_s;
+        while let Some(next) = (0..open.len()).min_by(|&one, &other| {
+            taken_s(&self.timed, open[one]).total_cmp(&taken_s(&self.timed, open[other]))
+        }) {
+            let at = open.swap_remove(next);
+            let from = self.timed[at].clone();
+            if from.taken_s > WORTH_REFINING * self.fastest_s() {
                 break;
-            };
-            match self.seconds_within(&shorter, &self.left.clone()) {
-                Some(shorter_s) if shorter_s < (1.0 - worth) * taken_s => {
-                    self.timed.push((shorter_s, shorter.clone()));
-                    (taken_s, plan) = (shorter_s, shorter);
+            }
+            let Some(shorter) = self.in_half(&from) else { continue };
+            // The simulation of a segment of half the size takes twice the work at least.
+            if 2 * from.work > self.left.left() {
+                self.timed[at].is_cut = true;
+                continue;
+            }
+            let shorter = (shorter, from.planned_bytes);
+            match self.timed_within(shorter, longest_s(&from, self.fastest_s()), &self.left.clone()) {
+                Ok(timed) => {
+                    open.extend(timed.is_some().then_some(self.timed.len()));
+                    self.timed.extend(timed);
                 }
-                _ => break,
+                Err(_) => self.timed[at].is_cut = true,
             }
         }
     }
 
-    /// The same trees, or a timetable made again.
+    /// In segments of half the size, but not past the planned size.
+    fn in_half(&self, from: &Timed) -> Option<Plan> {
+        let Coarsening { least_bytes, .. } = Coarsening::BUSY;
+        let Timed { plan, planned_bytes, .. } = from;
+        if plan.segment_bytes <= least_bytes {
+            return None;
+        }
+        let half = least_bytes.max(plan.segment_bytes.div_ceil(2));
+        let is_longer = plan.segment_bytes > *planned_bytes;
+        let shorter = self.in_segments(plan, if is_longer { half.max(*planned_bytes) } else { half });
+        shorter.filter(|shorter| shorter.segment_bytes < plan.segment_bytes)
+    }
+
+    /// The same trees, or a timetable made again, with its turns or without as before.
     fn in_segments(&self, plan: &Plan, segment_bytes: u64) -> Option<Plan> {
         if plan.period.is_none() && !plan.combine {
             return Some(Plan { segment_bytes, ..plan.clone() });
         }
         let made = self.made(find(&plan.planner).ok()?, segment_bytes)?;
-        Some(made).filter(|made| made.segment_bytes < plan.segment_bytes)
+        let period = made.period.filter(|_| plan.period.is_some());
+        Some(Plan { skip_busy: plan.skip_busy, period, ..made })
     }
+}
+
+fn with_skips(Timed { plan, planned_bytes, .. }: &Timed) -> Option<(Plan, u64)> {
+    let may_skip = !plan.skip_busy && !plan.combine && plan.period.is_none() && plan.pattern.is_none();
+    may_skip.then(|| (Plan { skip_busy: true, ..plan.clone() }, *planned_bytes))
 }
 
 /// The times of two plans on shared ports, s; in the model, if either takes too long to simulate.
