@@ -57,11 +57,19 @@ fn two_sites() -> Platform {
     Platform::from_json(&document.to_string()).unwrap()
 }
 
+fn on_all_hosts(platform: &Platform) -> Placement {
+    Placement::on(platform, &platform.hosts().collect::<Vec<_>>()).unwrap()
+}
+
+fn instance(placement: &Placement, collective: Collective, bytes: u64) -> Instance<'_> {
+    let instance = Instance::new(&placement.handled, NodeId(0), bytes).unwrap();
+    Instance { collective, ..instance }
+}
+
 /// The choice, the time of it, and the instance's other times by planner, as planned in its segments.
 fn chosen(platform: &Platform, collective: Collective, bytes: u64) -> (Plan, f64, Vec<(&'static str, f64)>) {
-    let placement = Placement::on(platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), bytes).unwrap();
-    let instance = Instance { collective, ..instance };
+    let placement = on_all_hosts(platform);
+    let instance = instance(&placement, collective, bytes);
     let best = make(&instance, "best", SegmentChoice::Auto, Effort::Thorough, &Budget::UNLIMITED).unwrap();
     let ports = SharedPorts::new(&placement);
     let seconds = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &Budget::UNLIMITED);
@@ -100,8 +108,8 @@ fn no_planner_that_was_near_is_faster() {
 /// What is chosen instead of a flat broadcast of 1 MiB in segments of that size, and its time by that of the flat one.
 fn instead_of_flat(segment_bytes: u64, passed_over: Vec<&'static str>) -> (Plan, f64) {
     let platform = oversubscribed();
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 1 << 20).unwrap();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 20);
     let flat = planned(&instance, "flat", segment_bytes, &Budget::UNLIMITED).unwrap();
     let ports = SharedPorts::new(&placement);
     let others = Others { near: Vec::new(), far: Vec::new(), passed_over };
@@ -140,9 +148,8 @@ fn seconds(ports: &SharedPorts, plan: &Plan) -> f64 {
 #[test]
 fn plans_are_tried_with_skips_and_without_in_simulated_time() {
     let platform = two_sites();
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 4 << 20).unwrap();
-    let instance = Instance { collective: Collective::Allreduce, ..instance };
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Allreduce, 4 << 20);
     let ports = SharedPorts::new(&placement);
     let packed = planned(&instance, "site-packing", 16 << 10, &Budget::UNLIMITED).unwrap();
     let [skipping, waiting] = [true, false].map(|skip_busy| Plan { skip_busy, ..packed.clone() });
@@ -156,9 +163,8 @@ fn plans_are_tried_with_skips_and_without_in_simulated_time() {
 #[test]
 fn long_messages_are_compared_in_long_segments() {
     let platform = two_sites();
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 32 << 20).unwrap();
-    let instance = Instance { collective: Collective::Allreduce, ..instance };
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Allreduce, 32 << 20);
     let ports = SharedPorts::new(&placement);
     let chosen = planned(&instance, "flat", 4 << 10, &Budget::UNLIMITED).unwrap();
     let packed = planned(&instance, "site-packing", 4 << 10, &Budget::UNLIMITED).unwrap();
@@ -174,8 +180,8 @@ fn long_messages_are_compared_in_long_segments() {
 #[test]
 fn segments_are_as_planned_where_shorter_ones_were_not_tried() {
     let platform = two_sites();
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 1 << 20).unwrap();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 20);
     let ports = SharedPorts::new(&placement);
     let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
     let fastest = |(compared_bytes, planned_bytes): (u64, u64), is_cut: bool, is_simulated: bool| {
@@ -197,9 +203,8 @@ fn segments_are_as_planned_where_shorter_ones_were_not_tried() {
 fn plans_are_not_refined_for_a_rounding_error() {
     let link = broadleaf::platform::LinkClass::affine(50e-6, 125e6);
     let platform = crate::test_platforms::equal_hosts(16, broadleaf::platform::PortModel::OnePort, link);
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 1 << 20).unwrap();
-    let instance = Instance { collective: Collective::Allreduce, ..instance };
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Allreduce, 1 << 20);
     let ports = SharedPorts::new(&placement);
     let ring = planned(&instance, "ring", 32 << 10, &Budget::UNLIMITED).unwrap();
     let ring = Plan { period: None, ..ring };
@@ -223,8 +228,8 @@ fn plans_are_not_refined_for_a_rounding_error() {
 #[test]
 fn plans_whose_shorter_segments_take_too_long_to_simulate_are_marked() {
     let platform = two_sites();
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 1 << 20).unwrap();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 20);
     let ports = SharedPorts::new(&placement);
     let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
     let plan = planned(&instance, "chain", 64 << 10, &Budget::UNLIMITED).unwrap();
@@ -244,9 +249,8 @@ fn plans_whose_shorter_segments_take_too_long_to_simulate_are_marked() {
 #[test]
 fn blocks_are_tried_in_shorter_segments_in_simulated_time() {
     let platform = two_sites();
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 256 << 10).unwrap();
-    let instance = Instance { collective: Collective::Allgather, ..instance };
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Allgather, 256 << 10);
     let long = planned(&instance, "site-relays", 256 << 10, &Budget::UNLIMITED).unwrap();
     assert!(long.period.is_none() && long.block_bytes().is_some());
     let ports = SharedPorts::new(&placement);
@@ -262,8 +266,8 @@ fn blocks_are_tried_in_shorter_segments_in_simulated_time() {
 fn timetables_are_tried_in_shorter_segments() {
     let link = broadleaf::platform::LinkClass::affine(50e-6, 125e6);
     let platform = crate::test_platforms::equal_hosts(16, broadleaf::platform::PortModel::OnePort, link);
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 1 << 20).unwrap();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 20);
     let long = planned(&instance, "two-tree", 64 << 10, &Budget::UNLIMITED).unwrap();
     assert!(long.period.is_some());
     let ports = SharedPorts::new(&placement);
@@ -281,8 +285,8 @@ fn what_takes_too_long_to_simulate_stays_as_it_was_chosen() {
         broadleaf::platform::PortModel::OnePort,
         broadleaf::platform::LinkClass::affine(50e-6, 125e6),
     );
-    let placement = Placement::on(&platform, &platform.hosts().collect::<Vec<_>>()).unwrap();
-    let instance = Instance::new(&placement.handled, NodeId(0), 1 << 10).unwrap();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 10);
     let flat = planned(&instance, "flat", 1 << 10, &Budget::UNLIMITED).unwrap();
     let ports = SharedPorts::new(&placement);
     assert!(matches!(ports.seconds(&flat, f64::INFINITY, &Budget::UNLIMITED), Err(PlanError::OutOfTime)));
