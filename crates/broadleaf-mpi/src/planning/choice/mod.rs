@@ -19,8 +19,8 @@ use broadleaf::simulate::transfers_of;
 const NEAR: f64 = 1.6;
 const MOST_PLANS: usize = 16;
 
-/// Planners that take part however slow they are in the model, whose ports make their trees wait for each other, and even if
-/// `best` passes over them since another plan seems to be as fast as the bound.
+/// Planners that take part however slow they are in the model, which makes many trees wait for each other, and even if `best`
+/// passes over them since another plan seems to be as fast as the bound.
 const ALWAYS: [&str; 3] = ["makespan", "optimal-trees", "site-packing-binomial"];
 
 /// The fastest plans are refined: at most this number, and none that take longer by more than this factor. Chosen.
@@ -31,7 +31,7 @@ const WORTH_REFINING: f64 = 1.15;
 /// one takes about a tenth of a second.
 const MOST_TRANSFERS: u64 = 24_000;
 
-/// A smaller gain of refining is rounding, or within the error of the prediction.
+/// A smaller gain of refining is rounding.
 const LEAST_GAIN: f64 = 1e-3;
 
 /// The work of all, and of making one plan again, units.
@@ -274,10 +274,7 @@ impl Choice<'_> {
     /// The fastest first. `open`: indices of plans. `longest_s`: of one in shorter segments, from the plan that it was and the
     /// fastest time.
     fn shorten_segments(&mut self, mut open: Vec<usize>, longest_s: impl Fn(&Timed, f64) -> f64) {
-        let taken_s = |timed: &[Timed], at: usize| timed[at].taken_s;
-        while let Some(next) = (0..open.len()).min_by(|&one, &other| {
-            taken_s(&self.timed, open[one]).total_cmp(&taken_s(&self.timed, open[other]))
-        }) {
+        while let Some(next) = self.fastest_of(&open) {
             let at = open.swap_remove(next);
             let from = self.timed[at].clone();
             if from.taken_s > WORTH_REFINING * self.fastest_s() {
@@ -300,7 +297,13 @@ impl Choice<'_> {
         }
     }
 
-    /// In segments of half the size, but not past the planned size.
+    /// The position of the first of equal ones.
+    fn fastest_of(&self, open: &[usize]) -> Option<usize> {
+        let taken_s = |position: usize| self.timed[open[position]].taken_s;
+        (0..open.len()).min_by(|&one, &other| taken_s(one).total_cmp(&taken_s(other)))
+    }
+
+    /// In segments of half the size, or of the planned size where that is between.
     fn in_half(&self, from: &Timed) -> Option<Plan> {
         let Coarsening { least_bytes, .. } = Coarsening::BUSY;
         let Timed { plan, planned_bytes, .. } = from;

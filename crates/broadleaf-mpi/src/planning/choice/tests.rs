@@ -132,10 +132,16 @@ fn trees_of_even_load_take_part() {
     assert!(plan.planner == "optimal-trees" && OptimalTrees::FEW.contains(&plan.trees.len()) && part < 0.5);
 }
 
+fn same(plan: Plan) -> Plan {
+    plan
+}
+
+fn choice_of<'a>(instance: &'a Instance, ports: &'a SharedPorts, work: u64, timed: Vec<Timed>) -> Choice<'a> {
+    Choice { instance, ports, as_run: &same, left: Budget::of_work(work), simulated: Vec::new(), timed }
+}
+
 fn refined(instance: &Instance, ports: &SharedPorts, plan: &Plan, is_simulated: bool) -> Plan {
-    let (simulated, timed) = (Vec::new(), Vec::new());
-    let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
-    let mut choice = Choice { instance, ports, as_run, left: Budget::of_work(WORK), simulated, timed };
+    let mut choice = choice_of(instance, ports, WORK, Vec::new());
     choice.consider(plan.clone());
     choice.refine(is_simulated);
     choice.fastest(is_simulated)
@@ -183,13 +189,10 @@ fn segments_are_as_planned_where_shorter_ones_were_not_tried() {
     let placement = on_all_hosts(&platform);
     let instance = instance(&placement, Collective::Bcast, 1 << 20);
     let ports = SharedPorts::new(&placement);
-    let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
     let fastest = |(compared_bytes, planned_bytes): (u64, u64), is_cut: bool, is_simulated: bool| {
         let plan = planned(&instance, "chain", compared_bytes, &Budget::UNLIMITED).unwrap();
         let timed = vec![Timed { taken_s: 1.0, work: 0, plan, planned_bytes, is_cut }];
-        let (left, simulated) = (Budget::of_work(WORK), Vec::new());
-        let choice = Choice { instance: &instance, ports: &ports, as_run, left, simulated, timed };
-        choice.fastest(is_simulated).segment_bytes
+        choice_of(&instance, &ports, WORK, timed).fastest(is_simulated).segment_bytes
     };
     assert_eq!(fastest((64 << 10, 8 << 10), true, true), 8 << 10);
     assert_eq!(fastest((2 << 10, 1 << 10), true, true), 2 << 10, "the model gains less than 3 %");
@@ -213,12 +216,9 @@ fn plans_are_not_refined_for_a_rounding_error() {
         let plan = Plan { skip_busy, ..ring.clone() };
         Timed { taken_s, work: 0, plan, planned_bytes: 32 << 10, is_cut: false }
     };
-    let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
     let skips = |part: f64| {
         let timed = vec![timed(taken_s, false), timed(part * taken_s, true)];
-        let (left, simulated) = (Budget::of_work(WORK), Vec::new());
-        let choice = Choice { instance: &instance, ports: &ports, as_run, left, simulated, timed };
-        choice.fastest(true).skip_busy
+        choice_of(&instance, &ports, WORK, timed).fastest(true).skip_busy
     };
     assert!(!skips(1.0 - 1e-9) && skips(0.99));
     assert_eq!(refined(&instance, &ports, &ring, true), ring);
@@ -231,13 +231,11 @@ fn plans_whose_shorter_segments_take_too_long_to_simulate_are_marked() {
     let placement = on_all_hosts(&platform);
     let instance = instance(&placement, Collective::Bcast, 1 << 20);
     let ports = SharedPorts::new(&placement);
-    let as_run: &dyn Fn(Plan) -> Plan = &|plan| plan;
     let plan = planned(&instance, "chain", 64 << 10, &Budget::UNLIMITED).unwrap();
     let is_cut = |work: u64, left: u64| {
         let timed =
             vec![Timed { taken_s: 1.0, work, plan: plan.clone(), planned_bytes: 8 << 10, is_cut: false }];
-        let (left, simulated) = (Budget::of_work(left), Vec::new());
-        let mut choice = Choice { instance: &instance, ports: &ports, as_run, left, simulated, timed };
+        let mut choice = choice_of(&instance, &ports, left, timed);
         choice.shorten_segments(vec![0], |from, _| from.taken_s);
         choice.timed[0].is_cut
     };
