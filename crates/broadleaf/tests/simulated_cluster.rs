@@ -98,6 +98,8 @@ impl<'a> Cluster<'a> {
                 })
                 .collect();
             let mut executor = NodeExecutor::new(programs, node, |peer| windows[peer.index()]);
+            let leads: Vec<u32> = windows.iter().map(|_| random.below(10_000) as u32).collect();
+            executor.lead(|output| leads[output.to.index()]);
             if posts {
                 executor.post_ahead(1 + random.below(3) as u32);
             }

@@ -1,6 +1,6 @@
 //! `skip_busy`: a sender serves its other receivers while one is busy, in the executor and so in every transport.
 
-use broadleaf::execute::{threads, FlowWindow, NodeExecutor};
+use broadleaf::execute::{threads, FlowWindow, NodeExecutor, LEADS_A_TURN};
 use broadleaf::plan::{Plan, Programs};
 use broadleaf::platform::{NodeId, Platform};
 use broadleaf::simulate::simulate;
@@ -47,7 +47,8 @@ fn the_executor_passes_over_peers_without_room() {
     let root = |skip_busy: bool| {
         let plan = Arc::new(plan(&platform, skip_busy));
         let programs = Programs::for_platform(&plan, &platform).unwrap();
-        NodeExecutor::new(&programs, NodeId(0), |_| FlowWindow::PORT)
+        let window = if skip_busy { FlowWindow::PORT.apart() } else { FlowWindow::PORT };
+        NodeExecutor::new(&programs, NodeId(0), |_| window)
     };
     let next =
         |executor: &mut NodeExecutor| executor.poll_send().map(|message| (message.to, message.first.segment));
@@ -62,6 +63,26 @@ fn the_executor_passes_over_peers_without_room() {
     assert_eq!(next(&mut skips), Some((NodeId(2), 3)), "segment 2 waits for its link");
     skips.handle_sent(NodeId(1));
     assert_eq!(next(&mut skips), Some((NodeId(1), 2)));
+}
+
+/// Segments 1 and 3, on their way by `b`, are due one and a half turns earlier: at -0.5 and 1.5, segments 0 and 2 at 0 and 2.
+#[test]
+fn messages_with_a_lead_go_ahead_of_earlier_segments() {
+    let platform = Platform::from_json(PLATFORM).unwrap();
+    let programs = Programs::for_platform(&plan(&platform, false), &platform).unwrap();
+    let order = |lead: u32| -> Vec<u64> {
+        let mut root = NodeExecutor::new(&programs, NodeId(0), |_| FlowWindow::PORT);
+        root.lead(|output| if output.to == NodeId(2) { lead } else { 0 });
+        let mut sent = Vec::new();
+        while let Some(message) = root.poll_send() {
+            sent.push(message.first.segment);
+            root.handle_sent(message.to);
+        }
+        sent
+    };
+    assert_eq!(order(0), [0, 1, 2, 3]);
+    assert_eq!(order(LEADS_A_TURN + LEADS_A_TURN / 2), [1, 0, 3, 2]);
+    assert_eq!(order(u32::MAX), [1, 3, 0, 2]);
 }
 
 #[test]

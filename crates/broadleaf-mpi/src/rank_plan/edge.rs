@@ -14,12 +14,19 @@ pub struct Edge {
     pub feeds: u16,
     /// Of the sender's port, in simulated time.
     pub turn: Turn,
+    /// How far its messages go ahead of their segments' turns, in parts of a turn.
+    pub lead: u32,
 }
 
 impl Edge {
     /// Inside a node.
     pub fn local(link: &LinkClass, segment_bytes: u64) -> Edge {
-        Edge { window: window(link, link.time.seconds(segment_bytes)), feeds: 1, turn: Turn::default() }
+        Edge {
+            window: window(link, link.time.seconds(segment_bytes)),
+            feeds: 1,
+            turn: Turn::default(),
+            lead: 0,
+        }
     }
 }
 
@@ -166,7 +173,7 @@ impl<'a> Edges<'a> {
             _ if goes_alone => on_the_wire(class, message_s),
             _ => window(class, message_s),
         };
-        let mut edge = Edge { window: 1, feeds: 1, turn: Turn::default() };
+        let mut edge = Edge { window: 1, feeds: 1, turn: Turn::default(), lead: 0 };
         for hop in path.windows(2) {
             let Some(link) = platform.link(hop[0], hop[1]) else { continue };
             let class = platform.class(link);

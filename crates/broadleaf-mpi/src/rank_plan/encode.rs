@@ -64,13 +64,15 @@ pub fn encode_plan(ranked: &RankPlan) -> Vec<u8> {
 
 fn put_edge(out: &mut Vec<u8>, edge: &Edge) {
     put_u32(out, u32::from(edge.window) << 16 | u32::from(edge.feeds));
+    put_u32(out, edge.lead);
     edge.turn.put(out);
 }
 
 fn read_edge(from: &mut Reader) -> Result<Edge, Malformed> {
     let counts = from.u32()?;
     let (window, feeds) = ((counts >> 16) as u16, counts as u16);
-    Ok(Edge { window, feeds, turn: Turn::read(from)? })
+    let lead = from.u32()?;
+    Ok(Edge { window, feeds, turn: Turn::read(from)?, lead })
 }
 
 /// The heads of a tree's exchange, and the edges between them.

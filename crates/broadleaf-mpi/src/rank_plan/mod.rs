@@ -8,6 +8,7 @@ pub mod allgather;
 pub mod carried;
 mod edge;
 mod encode;
+mod lead;
 pub mod part;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ use broadleaf::planners::clustered::quickest_tree;
 use broadleaf::planners::Instance;
 use broadleaf::platform::{NodeId, Platform};
 use edge::{Edges, Ends};
+use lead::Leads;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -65,20 +67,28 @@ pub fn expand(
     let local = Edge::local(&memory_link(), plan.segment_bytes);
     let of_plan = Edges::of(&plan, platform, smpi::is_on());
     let (mut trees, mut edges) = (Vec::new(), Vec::new());
-    let outward = plan.trees.iter().map(|tree| (tree, plan.collective.is_inward()));
-    for (tree, is_inward) in outward.chain(plan.inward.iter().map(|tree| (tree, true))) {
+    let leads = Leads::of(&plan, platform);
+    let outward = plan.trees.iter().enumerate().map(|(at, tree)| (at, tree, plan.collective.is_inward()));
+    let inward = plan.inward.iter().enumerate().map(|(at, tree)| (at, tree, true));
+    for (at, tree, is_inward) in outward.chain(inward) {
+        let leads = leads.as_ref().map(|leads| leads.of_tree(at, is_inward));
         trees.push(expand_tree(tree, platform, &leader, &inner_edges, count));
         let mut into = vec![local; count];
         for (from, to) in tree.edges() {
             let ends = Ends { parent: from, child: to, is_inward };
-            into[leader(to).index()] = of_plan.edge(tree, ends);
+            let lead = leads.as_ref().map_or(0, |leads| leads[to.index()]);
+            into[leader(to).index()] = Edge { lead, ..of_plan.edge(tree, ends) };
         }
         edges.push(into);
     }
     let inward = trees.split_off(plan.trees.len());
-    let between = plan.inward.iter().map(|tree| {
+    let between = plan.inward.iter().enumerate().map(|(at, tree)| {
         let pairs = of_plan.between_heads(tree, plan.root_of(tree)).into_iter();
-        pairs.map(|(from, to, edge)| ((leader(from), leader(to)), edge)).collect()
+        let lead = leads.as_ref().map(|leads| leads.between_heads(at));
+        let lead = |from, to| lead.as_ref().map_or(0, |lead| lead(from, to));
+        pairs
+            .map(|(from, to, edge)| ((leader(from), leader(to)), Edge { lead: lead(from, to), ..edge }))
+            .collect()
     });
     let between = Arc::new(between.collect());
     let period = plan

@@ -1,5 +1,6 @@
 //! One rank's part of a plan over ranks, for messages of one length.
 
+use super::lead::has_leads;
 use super::{Between, Edge, RankPlan};
 use crate::smpi;
 use broadleaf::execute::{FlowWindow, NodeExecutor};
@@ -9,6 +10,10 @@ use std::sync::Arc;
 
 /// Receives of a timetable in simulated time beyond those in flight; chosen.
 const EARLY_RECEIVES: u32 = 4;
+
+/// Where a sender passes over busy receivers and messages have leads, as many times what fills its port is in flight at most: in
+/// simulated time it waits for its port in the send, and a lead gets a message ahead only of those that are not yet sent. Chosen.
+const PASSING_OVER: u32 = 3;
 
 /// One rank's part in a plan; cheap to clone.
 #[derive(Clone, Debug)]
@@ -66,6 +71,7 @@ impl Part {
     pub fn executor(&self) -> NodeExecutor {
         let program = Arc::clone(&self.program);
         let mut executor = NodeExecutor::of(&self.programs, program, |peer| self.window(peer));
+        executor.lead(|output| self.edge(output).lead);
         executor.post_ahead(self.ahead());
         executor
     }
@@ -80,7 +86,14 @@ impl Part {
         let last_alone = !self.program.is_root && messages == 2 && !smpi::is_on();
         // The port's reservations space them already.
         let shares_port = !(self.has_simulated_turns() && messages > 1);
-        FlowWindow { messages: messages.into(), shares_port, feeds: feeds.into(), last_alone }
+        let window = FlowWindow { messages: messages.into(), shares_port, feeds: feeds.into(), last_alone };
+        match self.transfers().skips_busy() {
+            true if smpi::is_on() && has_leads(self.transfers().collective) => {
+                window.oversubscribed(PASSING_OVER)
+            }
+            true => window.apart(),
+            false => window,
+        }
     }
 
     /// Receives to have posted on a channel: as many as its sender may have in flight, and one more where it makes

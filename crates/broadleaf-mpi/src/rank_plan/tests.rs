@@ -55,7 +55,7 @@ fn every_plan_enters_each_node_once_a_tree() {
 fn every_all_reduce_combines_each_rank_once() {
     let platform = four_nodes();
     let contribution = |rank: u32| (0..20_000u32).map(move |at| (at * 7 + at / 256 + rank * rank * 31) as u8);
-    let mut plans = 0;
+    let (mut plans, mut with_leads) = (0, 0);
     for node_of_rank in [&NODE_OF_RANK[..], &[2, 0, 3, 1]] {
         let node_of_rank: Vec<NodeId> = node_of_rank.iter().copied().map(NodeId).collect();
         let count = node_of_rank.len() as u32;
@@ -70,14 +70,16 @@ fn every_all_reduce_combines_each_rank_once() {
             let Ok(plan) = plan_with(*planner, &instance, &Budget::UNLIMITED) else { continue };
             let name = planner.card().name;
             let ranked = expand(&plan, &handled, &ranks, 0, &|_| false).unwrap();
-            let ranked = decode_plan(&encode_plan(&ranked)).unwrap();
-            let programs = Programs::for_ranks(ranked.transfers);
+            with_leads += usize::from(ranked.edges.iter().flatten().any(|edge| edge.lead > 0));
+            let decoded = decode_plan(&encode_plan(&ranked)).unwrap();
+            assert!(decoded.edges == ranked.edges && decoded.between == ranked.between, "{name}");
+            let programs = Programs::for_ranks(decoded.transfers);
             let results = threads::run_on(&programs, |rank| contribution(rank.0).collect()).unwrap();
             assert!(results.iter().all(|result| *result == sums), "{name} on {count} ranks");
             plans += 1;
         }
     }
-    assert!(plans > 20, "{plans} plans");
+    assert!(plans > 20 && with_leads > 10, "{plans} plans, {with_leads} with leads");
 }
 
 #[test]

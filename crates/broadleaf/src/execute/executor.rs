@@ -4,11 +4,13 @@ mod by_slots;
 mod by_trees;
 mod joining;
 
+pub use by_trees::LEADS_A_TURN;
+
 use super::flow::{FlowWindow, Peer, Port};
 use super::message::{Item, Kind, Message, Receive};
 use super::send_order::{SendOrder, TreeOrder};
 use super::wiring::{finals, inputs_by_output, outputs_by_input, peers_of, siblings, slot_order};
-use crate::plan::{NodeProgram, Programs, Protocol, Segments};
+use crate::plan::{NodeProgram, OutChannel, Programs, Protocol, Segments};
 use crate::platform::NodeId;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,6 +25,8 @@ struct Outgoing {
     waits_for: u32,
     /// The number of segments that it sends in all.
     carried: u64,
+    /// How far its messages go ahead of their segments' turns, in [`LEADS_A_TURN`]ths of a turn.
+    lead: u32,
     /// Whether the channel waits in the order, or is parked until its peer's window has room.
     queued: bool,
     permission: Permission,
@@ -79,7 +83,8 @@ pub struct NodeExecutor {
 }
 
 impl NodeExecutor {
-    /// An executor for `node`; `window` is the transport's limit towards a peer.
+    /// An executor for `node`. `window`: the transport's limit towards a peer; for a plan with
+    /// [`skip_busy`](crate::plan::Transfers::skips_busy) the transport gives one that does not wait for other peers.
     pub fn new(programs: &Programs, node: NodeId, window: impl Fn(NodeId) -> FlowWindow) -> NodeExecutor {
         NodeExecutor::of(programs, Arc::new(programs.node(node)), window)
     }
@@ -93,7 +98,6 @@ impl NodeExecutor {
         let plan = programs.transfers();
         let segments = Arc::clone(programs.segments());
         let rendezvous = plan.protocol == Protocol::Rendezvous;
-        let window = |peer| if plan.skips_busy() { window(peer).apart() } else { window(peer) };
         let peers = peers_of(&program, rendezvous, window);
         let permission = if rendezvous { Permission::Missing } else { Permission::Granted };
         let carried = |tree: u32, blocks: Option<&Arc<[u32]>>| -> u64 {
@@ -167,6 +171,20 @@ impl NodeExecutor {
     pub fn is_announced(&self) -> bool {
         let known_order = self.in_order || matches!(self.order, SendOrder::Trees(_));
         !self.combine && !self.rendezvous && known_order
+    }
+
+    /// Lets an output's messages go ahead of their segments' turns, by that many [`LEADS_A_TURN`]ths of a turn.
+    pub fn lead(&mut self, lead: impl Fn(&OutChannel) -> u32) {
+        for (channel, output) in self.outgoing.iter_mut().zip(&self.program.outputs) {
+            channel.lead = lead(output);
+        }
+        let SendOrder::Trees(order) = &mut self.order else { return };
+        while let Some((_, output)) = order.pop() {
+            self.outgoing[output as usize].queued = false;
+        }
+        for output in 0..self.outgoing.len() as u32 {
+            self.enqueue(output);
+        }
     }
 
     /// Allows `ahead` receives a channel (a node, with a period) to be posted before their data arrives.

@@ -33,6 +33,11 @@ impl FlowWindow {
     pub fn apart(self) -> FlowWindow {
         FlowWindow { shares_port: false, ..self }
     }
+
+    /// The same limit on the link, and `times` as many messages through the port.
+    pub fn oversubscribed(self, times: u32) -> FlowWindow {
+        FlowWindow { feeds: self.feeds.saturating_mul(times), ..self }
+    }
 }
 
 /// The whole port, in parts small enough that every window divides it well.
@@ -99,6 +104,25 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two messages fill a link, and the port; twice as many are under way where it is oversubscribed.
+    #[test]
+    fn an_oversubscribed_port_has_as_many_times_its_messages() {
+        let window = FlowWindow { messages: 2, ..FlowWindow::PORT };
+        for (window, most) in [(window, 2), (window.oversubscribed(2), 4)] {
+            let mut port = Port::default();
+            let mut peers: Vec<Peer> = (1..5).map(|node| Peer::new(NodeId(node), window)).collect();
+            let mut under_way = 0;
+            for at in 0..8 {
+                let peer = &mut peers[at % 4];
+                if port.has_room() && peer.has_room() {
+                    port.issue(peer);
+                    under_way += 1;
+                }
+            }
+            assert_eq!(under_way, most);
+        }
+    }
 
     #[test]
     fn the_last_messages_of_a_window_go_one_by_one_where_that_is_asked() {

@@ -11,7 +11,7 @@ pub mod threads;
 mod transport;
 mod wiring;
 
-pub use executor::NodeExecutor;
+pub use executor::{NodeExecutor, LEADS_A_TURN};
 pub use flow::FlowWindow;
 pub use message::{Item, Kind, Message, Receive};
 pub use transport::{drive, Completion, Transport};

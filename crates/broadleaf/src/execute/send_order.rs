@@ -11,10 +11,10 @@ pub(super) enum SendOrder {
     Slots(SlotOrder),
 }
 
-/// Of the segments held, the lowest first, then child order; relays after the node's own children.
+/// Of the segments held, the lowest first, less leads, then child order; relays after the node's own children.
 #[derive(Debug, Default)]
 pub(super) struct TreeOrder {
-    /// (turn, output): at most one entry for each output; turns are in the order of the segments.
+    /// (turn, output): at most one entry for each output; turns are in the order of the segments, less leads.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
 }
 

@@ -23,13 +23,18 @@ const MOST_PLANS: usize = 16;
 /// passes over them since another plan seems to be as fast as the bound.
 const ALWAYS: [&str; 3] = ["makespan", "optimal-trees", "site-packing-binomial"];
 
-/// The fastest plans are refined: at most this number, and none that take longer by more than this factor. Chosen.
+/// How many of the fastest plans are refined, and for how many of these `skip_busy` is tried. Chosen.
 const MOST_REFINED: usize = 4;
+const MOST_SKIPPING: usize = 2;
+/// What takes longer in shorter segments than the fastest by this factor is dropped. Chosen.
 const WORTH_REFINING: f64 = 1.15;
 
 /// Candidates with more transfers are compared in longer segments, up to a block or a tree's part. Chosen: the simulation of
 /// one takes about a tenth of a second.
 const MOST_TRANSFERS: u64 = 24_000;
+
+/// Of plans this near to each other, the one whose simulation is the least work is refined first. Chosen.
+const ABOUT_EQUAL: f64 = 1.03;
 
 /// A smaller gain of refining is rounding.
 const LEAST_GAIN: f64 = 1e-3;
@@ -260,9 +265,9 @@ impl Choice<'_> {
             return;
         }
         let mut open: Vec<usize> = (0..self.timed.len().min(MOST_REFINED)).collect();
-        for at in open.clone() {
+        for at in open.clone().into_iter().take(MOST_SKIPPING) {
             let Some(skipping) = with_skips(&self.timed[at]) else { continue };
-            let longest_s = WORTH_REFINING * self.fastest_s();
+            let longest_s = self.timed[at].taken_s;
             let timed = self.timed_within(skipping, longest_s, &self.left.divided(PARTS)).unwrap_or_default();
             open.extend(timed.is_some().then_some(self.timed.len()));
             self.timed.extend(timed);
@@ -271,15 +276,12 @@ impl Choice<'_> {
         self.shorten_segments(open, |_, fastest_s| WORTH_REFINING * fastest_s);
     }
 
-    /// The fastest first. `open`: indices of plans. `longest_s`: of one in shorter segments, from the plan that it was and the
-    /// fastest time.
+    /// The fastest first, while there is work left. `open`: indices of plans. `longest_s`: of one in shorter segments, from the plan
+    /// that it was and the fastest time.
     fn shorten_segments(&mut self, mut open: Vec<usize>, longest_s: impl Fn(&Timed, f64) -> f64) {
-        while let Some(next) = self.fastest_of(&open) {
+        while let Some(next) = self.next_of(&open) {
             let at = open.swap_remove(next);
             let from = self.timed[at].clone();
-            if from.taken_s > WORTH_REFINING * self.fastest_s() {
-                break;
-            }
             let Some(shorter) = self.in_half(&from) else { continue };
             // The simulation of a segment of half the size takes twice the work at least.
             if 2 * from.work > self.left.left() {
@@ -297,10 +299,12 @@ impl Choice<'_> {
         }
     }
 
-    /// The position of the first of equal ones.
-    fn fastest_of(&self, open: &[usize]) -> Option<usize> {
-        let taken_s = |position: usize| self.timed[open[position]].taken_s;
-        (0..open.len()).min_by(|&one, &other| taken_s(one).total_cmp(&taken_s(other)))
+    /// The position of the fastest; of about equal ones of the one with the least work.
+    fn next_of(&self, open: &[usize]) -> Option<usize> {
+        let taken_s = |position: &usize| self.timed[open[*position]].taken_s;
+        let fastest_s = (0..open.len()).map(|position| taken_s(&position)).fold(f64::INFINITY, f64::min);
+        let about_equal = (0..open.len()).filter(|position| taken_s(position) <= ABOUT_EQUAL * fastest_s);
+        about_equal.min_by_key(|&position| self.timed[open[position]].work)
     }
 
     /// In segments of half the size, or of the planned size where that is between.

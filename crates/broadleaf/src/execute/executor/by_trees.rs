@@ -1,8 +1,13 @@
-//! Sending in tree order: of the segments held, the lowest first, then child order.
+//! Sending in tree order: of the segments held, the lowest first, less leads, then child order.
 
 use super::{nth_sent, NodeExecutor, Permission};
 use crate::execute::message::{Kind, Message};
 use crate::execute::send_order::SendOrder;
+
+/// Leads are counted in parts of a segment's turn.
+pub const LEADS_A_TURN: u32 = 1 << 10;
+/// In turns: more than any lead has.
+const FIRST_TURN: u64 = 1 << 32;
 
 impl NodeExecutor {
     /// Puts a channel into the order if it has a segment to send and is not in it yet.
@@ -14,11 +19,16 @@ impl NodeExecutor {
         {
             channel.queued = true;
             let segment = nth_sent(&self.program, &self.segments, output, channel.sent);
-            let behind = if waits_for_contributions { self.segments.count() } else { 0 };
+            // A lead could put results before contributions.
+            let (behind, lead) =
+                if waits_for_contributions { (self.segments.count(), 0) } else { (0, channel.lead) };
             // Requests go ahead of data: they are short, and their answers arrive while data is sent.
             let turn = match channel.permission {
                 Permission::Missing => 0,
-                _ => 1 + behind + self.segments.split(segment).1,
+                _ => {
+                    let turn = FIRST_TURN + behind + self.segments.split(segment).1;
+                    turn * u64::from(LEADS_A_TURN) - u64::from(lead)
+                }
             };
             order.push(turn, output);
         }

@@ -13,13 +13,14 @@ pub(super) fn executors(
     programs: &Programs,
     budget: &Budget,
 ) -> Result<Vec<NodeExecutor>, PlanError> {
+    let of_port = if programs.transfers().skips_busy() { FlowWindow::PORT.apart() } else { FlowWindow::PORT };
     let mut executors = Vec::with_capacity(platform.node_count());
     for node in platform.nodes() {
         if budget.is_timed() && budget.is_spent() {
             return Err(PlanError::OutOfTime);
         }
         if platform.port_model() != PortModel::LinkCapacity {
-            executors.push(NodeExecutor::new(programs, node, |_| FlowWindow::PORT));
+            executors.push(NodeExecutor::new(programs, node, |_| of_port));
             continue;
         }
         let program = Arc::new(programs.node(node));
