@@ -4,7 +4,7 @@
 //! The model's port serves one transfer after the other. Transfers under way together share ports and pipes instead, and
 //! end later than in the best order.
 
-use super::max_min::{MaxMin, Way, LEAST_ALONE_S};
+use super::max_min::{weight, MaxMin, Way, LEAST_ALONE_S};
 use crate::model::{occupation, Resource};
 use crate::plan::{Collective, Direction, Plan, Tree};
 use crate::platform::{Hop, NodeId, Platform};
@@ -119,7 +119,7 @@ fn flows(platform: &Platform, sent: impl Iterator<Item = Sent>) -> Option<Vec<Fl
         match flows.get_mut(at) {
             Some(flow) => flow.count += 1.0,
             None => {
-                let way = Way { latency_s, held_s, alone_s, bytes: bytes as f64 };
+                let way = Way { latency_s, held_s, alone_s, weight: weight(latency_s, bytes) };
                 flows.push(Flow { count: 1.0, way, left: 1.0 });
             }
         }

@@ -3,7 +3,6 @@
 //! Shares are max-min fair, weighted by the inverse of the latency, as TCP's and SimGrid's are: Casanova and Marchal, *A
 //! network model for simulation of grid applications* (2002).
 
-use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -14,7 +13,8 @@ pub(super) struct Way {
     pub held_s: Vec<(usize, f64)>,
     /// Of what it shares with no other: at most one transfer in this time, s.
     pub alone_s: f64,
-    pub bytes: f64,
+    /// As its rate rises beside others', by [`weight`].
+    pub weight: f64,
 }
 
 /// Of a link that takes no time, s.
@@ -27,17 +27,31 @@ const LEAST_BYTES: f64 = 1.0;
 /// Levels that differ by a smaller part are equal.
 pub(super) const SAME_LEVEL: f64 = 1e-9;
 
-impl Way {
-    fn weight(&self) -> f64 {
-        1.0 / (self.latency_s.max(LEAST_LATENCY_S) * self.bytes.max(LEAST_BYTES))
-    }
+/// Of transfers of that length over that latency.
+pub(super) fn weight(latency_s: f64, bytes: u64) -> f64 {
+    1.0 / (latency_s.max(LEAST_LATENCY_S) * (bytes as f64).max(LEAST_BYTES))
 }
 
 /// What stops ways from rising: a resource that is full, or what a way has for itself.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy)]
 enum Limit {
     Resource(usize),
     Alone(usize),
+}
+
+/// A limit by its level, in one number that is quick to compare: the bits of a level that is not negative grow with it.
+fn by_level(level: f64, limit: Limit) -> Reverse<u128> {
+    let (at, kind) = match limit {
+        Limit::Resource(of) => (of, 0),
+        Limit::Alone(at) => (at, 1),
+    };
+    Reverse((u128::from(level.to_bits()) << 64) | (kind << 63) | at as u128)
+}
+
+fn level_and_limit(Reverse(key): Reverse<u128>) -> (f64, Limit) {
+    let at = (key & (u128::from(u64::MAX) >> 1)) as usize;
+    let limit = if key >> 63 & 1 == 0 { Limit::Resource(at) } else { Limit::Alone(at) };
+    (f64::from_bits((key >> 64) as u64), limit)
 }
 
 /// What a way gets.
@@ -73,7 +87,7 @@ impl Sharing {
 pub(super) struct MaxMin {
     resources: Vec<Sharing>,
     used: Vec<usize>,
-    limits: BinaryHeap<Reverse<(OrderedFloat<f64>, Limit)>>,
+    limits: BinaryHeap<Reverse<u128>>,
     /// The uses of resources looked at so far: the work.
     pub looks: u64,
 }
@@ -94,15 +108,15 @@ impl MaxMin {
     pub fn shares(&mut self, under_way: &[(f64, &Way)], others: impl FnMut(usize) -> f64) -> Vec<Share> {
         self.set_up(under_way, others);
         let mut rates = vec![None; under_way.len()];
-        while let Some(Reverse((level, limit))) = self.limits.pop() {
-            let level = level.0;
+        while let Some(key) = self.limits.pop() {
+            let (level, limit) = level_and_limit(key);
             match limit {
                 Limit::Alone(at) => self.stop(under_way, &mut rates, at, (level, None)),
                 Limit::Resource(of) if self.resources[of].rising > 0 => {
                     let now = self.resources[of].level();
                     // Others have stopped since, and left it more; nothing, by rounding, is no more.
                     if now.is_finite() && now > level * (1.0 + SAME_LEVEL) {
-                        self.limits.push(Reverse((OrderedFloat(now), limit)));
+                        self.limits.push(by_level(now, limit));
                         continue;
                     }
                     let ways = std::mem::take(&mut self.resources[of].ways);
@@ -138,23 +152,23 @@ impl MaxMin {
                 if one.rising == 0 {
                     self.used.push(of);
                 }
-                one.use_of += count * held_s * way.weight();
+                one.use_of += count * held_s * way.weight;
                 one.rising += 1;
                 one.ways.push(at as u32);
                 longest_s = longest_s.max(held_s);
             }
             // Else a resource stops it before.
             if way.alone_s > longest_s {
-                let level = 1.0 / (way.alone_s * way.weight());
-                self.limits.push(Reverse((OrderedFloat(level), Limit::Alone(at))));
+                let level = 1.0 / (way.alone_s * way.weight);
+                self.limits.push(by_level(level, Limit::Alone(at)));
             }
         }
         for &of in &self.used {
             self.resources[of].free -= others(of);
         }
-        let levels =
-            self.used.iter().map(|&of| (OrderedFloat(self.resources[of].level()), Limit::Resource(of)));
-        self.limits.extend(levels.map(Reverse));
+        let resources = &self.resources;
+        let levels = self.used.iter().map(|&of| by_level(resources[of].level(), Limit::Resource(of)));
+        self.limits.extend(levels);
     }
 
     /// Stops a way at this level, unless it has stopped before.
@@ -169,12 +183,12 @@ impl MaxMin {
             return;
         }
         let (count, way) = under_way[at];
-        let rate = level * way.weight();
+        let rate = level * way.weight;
         rates[at] = Some(Share { rate, level, full });
         for &(of, held_s) in &way.held_s {
             let one = &mut self.resources[of];
             one.free -= count * held_s * rate;
-            one.use_of -= count * held_s * way.weight();
+            one.use_of -= count * held_s * way.weight;
             one.rising -= 1;
         }
     }

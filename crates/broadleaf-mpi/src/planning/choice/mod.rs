@@ -36,11 +36,15 @@ const MOST_TRANSFERS: u64 = 24_000;
 /// Of plans this near to each other, the one whose simulation is the least work is refined first. Chosen.
 const ABOUT_EQUAL: f64 = 1.03;
 
+/// The shortest segments that are tried in simulated time, in which processors take none for a message. Chosen.
+const LEAST_SIMULATED_BYTES: u64 = 1 << 10;
+
 /// A smaller gain of refining is rounding.
 const LEAST_GAIN: f64 = 1e-3;
 
-/// The work of all, and of making one plan again, units.
+/// The work of all, and of making one plan again, units. In simulated time plans are refined further.
 const WORK: u64 = 6 * UNITS_PER_S;
+const SIMULATED_WORK: u64 = 12 * UNITS_PER_S;
 const TO_MAKE: u64 = UNITS_PER_S;
 /// A plan whose simulation takes more than this part of the work is left out, and a part is kept for refining.
 const PARTS: u32 = 3;
@@ -63,6 +67,8 @@ struct Choice<'a> {
     instance: &'a Instance<'a>,
     ports: &'a SharedPorts<'a>,
     as_run: &'a dyn Fn(Plan) -> Plan,
+    /// Whether ranks run in simulated time.
+    is_simulated: bool,
     left: Budget,
     simulated: Vec<Plan>,
     timed: Vec<Timed>,
@@ -102,8 +108,10 @@ pub fn fastest_on_shared_ports(
     (chosen, others): (Plan, Others),
     as_run: &dyn Fn(Plan) -> Plan,
 ) -> Plan {
-    let left = Budget::of_work(WORK);
-    let mut choice = Choice { instance, ports, as_run, left, simulated: Vec::new(), timed: Vec::new() };
+    let is_simulated = smpi::is_on();
+    let left = Budget::of_work(if is_simulated { SIMULATED_WORK } else { WORK });
+    let mut choice =
+        Choice { instance, ports, as_run, is_simulated, left, simulated: Vec::new(), timed: Vec::new() };
     choice.consider(chosen.clone());
     if choice.timed.is_empty() {
         return chosen;
@@ -129,8 +137,8 @@ pub fn fastest_on_shared_ports(
         choice.consider_plan_of(&OptimalTrees { count: Some(count) }, segment_bytes);
     }
     choice.consider_flat();
-    choice.refine(smpi::is_on());
-    let fastest = choice.fastest(smpi::is_on());
+    choice.refine();
+    let fastest = choice.fastest();
     if check::faults(instance.platform, &fastest).is_empty() {
         fastest
     } else {
@@ -146,11 +154,11 @@ impl Choice<'_> {
     /// The first of about equal ones, which is not a refined one. If it was compared in longer segments than planned, it has
     /// those of the planned size outside simulated time, and where there was no work left for shorter ones and the model's
     /// time is less.
-    fn fastest(&self, is_simulated: bool) -> Plan {
+    fn fastest(&self) -> Plan {
         let about_s = self.fastest_s() / (1.0 - LEAST_GAIN);
         let fastest = self.timed.iter().find(|one| one.taken_s <= about_s);
         let Timed { plan, planned_bytes, is_cut, .. } = fastest.expect("the plan chosen before is timed");
-        if plan.segment_bytes <= *planned_bytes || (is_simulated && !is_cut) {
+        if plan.segment_bytes <= *planned_bytes || (self.is_simulated && !is_cut) {
             return plan.clone();
         }
         let modelled_s = |plan: &Plan| {
@@ -159,7 +167,7 @@ impl Choice<'_> {
         };
         let gains = |planned: &Plan| modelled_s(planned) < (1.0 - Coarsening::BUSY.worth) * modelled_s(plan);
         let planned = self.in_segments(plan, *planned_bytes);
-        planned.filter(|planned| !is_simulated || gains(planned)).unwrap_or_else(|| plan.clone())
+        planned.filter(|planned| !self.is_simulated || gains(planned)).unwrap_or_else(|| plan.clone())
     }
 
     fn made(&self, planner: &dyn Planner, segment_bytes: u64) -> Option<Plan> {
@@ -254,9 +262,9 @@ impl Choice<'_> {
 
     /// Outside simulated time processors limit short segments, which the prediction does not know: only the fastest is tried
     /// in shorter ones there, unless it is a timetable or has blocks.
-    fn refine(&mut self, is_simulated: bool) {
+    fn refine(&mut self) {
         self.timed.sort_by(|one, other| one.taken_s.total_cmp(&other.taken_s));
-        if !is_simulated {
+        if !self.is_simulated {
             let can_be_shorter = |one: &Timed| one.plan.period.is_none() && one.plan.block_bytes().is_none();
             let open = self.timed.first().filter(|one| can_be_shorter(one)).map(|_| 0);
             self.shorten_segments(open.into_iter().collect(), |from, _| {
@@ -309,7 +317,8 @@ impl Choice<'_> {
 
     /// In segments of half the size, or of the planned size where that is between.
     fn in_half(&self, from: &Timed) -> Option<Plan> {
-        let Coarsening { least_bytes, .. } = Coarsening::BUSY;
+        let least_bytes =
+            if self.is_simulated { LEAST_SIMULATED_BYTES } else { Coarsening::BUSY.least_bytes };
         let Timed { plan, planned_bytes, .. } = from;
         if plan.segment_bytes <= least_bytes {
             return None;

@@ -136,15 +136,17 @@ fn same(plan: Plan) -> Plan {
     plan
 }
 
+/// In simulated time.
 fn choice_of<'a>(instance: &'a Instance, ports: &'a SharedPorts, work: u64, timed: Vec<Timed>) -> Choice<'a> {
-    Choice { instance, ports, as_run: &same, left: Budget::of_work(work), simulated: Vec::new(), timed }
+    let left = Budget::of_work(work);
+    Choice { instance, ports, as_run: &same, is_simulated: true, left, simulated: Vec::new(), timed }
 }
 
 fn refined(instance: &Instance, ports: &SharedPorts, plan: &Plan, is_simulated: bool) -> Plan {
-    let mut choice = choice_of(instance, ports, WORK, Vec::new());
+    let mut choice = Choice { is_simulated, ..choice_of(instance, ports, WORK, Vec::new()) };
     choice.consider(plan.clone());
-    choice.refine(is_simulated);
-    choice.fastest(is_simulated)
+    choice.refine();
+    choice.fastest()
 }
 
 fn seconds(ports: &SharedPorts, plan: &Plan) -> f64 {
@@ -192,7 +194,8 @@ fn segments_are_as_planned_where_shorter_ones_were_not_tried() {
     let fastest = |(compared_bytes, planned_bytes): (u64, u64), is_cut: bool, is_simulated: bool| {
         let plan = planned(&instance, "chain", compared_bytes, &Budget::UNLIMITED).unwrap();
         let timed = vec![Timed { taken_s: 1.0, work: 0, plan, planned_bytes, is_cut }];
-        choice_of(&instance, &ports, WORK, timed).fastest(is_simulated).segment_bytes
+        let choice = Choice { is_simulated, ..choice_of(&instance, &ports, WORK, timed) };
+        choice.fastest().segment_bytes
     };
     assert_eq!(fastest((64 << 10, 8 << 10), true, true), 8 << 10);
     assert_eq!(fastest((2 << 10, 1 << 10), true, true), 2 << 10, "the model gains less than 3 %");
@@ -218,10 +221,47 @@ fn plans_are_not_refined_for_a_rounding_error() {
     };
     let skips = |part: f64| {
         let timed = vec![timed(taken_s, false), timed(part * taken_s, true)];
-        choice_of(&instance, &ports, WORK, timed).fastest(true).skip_busy
+        choice_of(&instance, &ports, WORK, timed).fastest().skip_busy
     };
     assert!(!skips(1.0 - 1e-9) && skips(0.99));
     assert_eq!(refined(&instance, &ports, &ring, true), ring);
+}
+
+#[test]
+fn segments_are_halved_further_in_simulated_time() {
+    let platform = two_sites();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 20);
+    let ports = SharedPorts::new(&placement);
+    let half_of = |segment_bytes: u64, is_simulated: bool| {
+        let plan = planned(&instance, "chain", segment_bytes, &Budget::UNLIMITED).unwrap();
+        let from = Timed { taken_s: 1.0, work: 0, plan, planned_bytes: segment_bytes, is_cut: false };
+        let choice = Choice { is_simulated, ..choice_of(&instance, &ports, WORK, Vec::new()) };
+        choice.in_half(&from).map(|half| half.segment_bytes)
+    };
+    assert_eq!([4 << 10, 2 << 10].map(|bytes| half_of(bytes, false)), [Some(2 << 10), None]);
+    assert_eq!([2 << 10, 1 << 10].map(|bytes| half_of(bytes, true)), [Some(1 << 10), None]);
+}
+
+#[test]
+fn of_about_equal_plans_the_one_with_the_least_work_is_refined_first() {
+    let platform = two_sites();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 20);
+    let ports = SharedPorts::new(&placement);
+    let plan = planned(&instance, "chain", 64 << 10, &Budget::UNLIMITED).unwrap();
+    let timed = [(1.0, 100), (1.02, 50), (1.05, 1)].map(|(taken_s, work)| Timed {
+        taken_s,
+        work,
+        plan: plan.clone(),
+        planned_bytes: 64 << 10,
+        is_cut: false,
+    });
+    let choice = choice_of(&instance, &ports, WORK, timed.to_vec());
+    assert_eq!(choice.next_of(&[2, 1, 0]), Some(1));
+    assert_eq!(choice.next_of(&[2, 0]), Some(1));
+    assert_eq!(choice.next_of(&[2]), Some(0));
+    assert_eq!(choice.next_of(&[]), None);
 }
 
 /// With too little work to simulate half the size.

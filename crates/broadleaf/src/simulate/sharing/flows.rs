@@ -5,9 +5,10 @@
 //! until none is. Shares are max-min fair where each track has all that it can use, or uses a full resource at which no other has a
 //! higher level (Bertsekas and Gallager, *Data Networks*, 6.5.2).
 
+use super::earliest::Earliest;
 use crate::model::{occupation, Resource};
 use crate::platform::{Hop, NodeId, Platform};
-use crate::simulate::max_min::{MaxMin, Share, Way, LEAST_ALONE_S, SAME_LEVEL};
+use crate::simulate::max_min::{weight, MaxMin, Share, Way, LEAST_ALONE_S, SAME_LEVEL};
 use std::collections::{HashMap, VecDeque};
 
 /// Transfers that lack a smaller part have ended.
@@ -22,8 +23,6 @@ struct Track {
     progress: f64,
     share: Share,
     since_s: f64,
-    /// Ends that were announced for an earlier rate do not count.
-    version: u32,
     /// Whether a transfer has begun or ended since rates were computed.
     has_changed: bool,
 }
@@ -40,13 +39,6 @@ impl Track {
     }
 }
 
-/// An announced end: of the first transfer of a track, unless its version is another one by then.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct End {
-    track: u32,
-    version: u32,
-}
-
 /// Notes the run; whether it was not noted yet.
 fn is_first(noted: &mut u32, run: u32) -> bool {
     std::mem::replace(noted, run) != run
@@ -61,6 +53,8 @@ pub(super) struct Flows {
     users: Vec<Vec<(u32, f64)>>,
     /// Those tracks that have changed.
     changed: Vec<u32>,
+    /// By track, when its first transfer ends.
+    ends_s: Earliest,
     max_min: MaxMin,
     /// The number of the last computation of rates; by resource and by track, the last one that concerned it.
     runs: u32,
@@ -78,8 +72,8 @@ impl Flows {
         let track = self.tracks.len() as u32;
         let way = self.way(platform, hop, bytes);
         let under_way = VecDeque::new();
-        let (progress, share, since_s, version, has_changed) = (0.0, Share::default(), 0.0, 0, false);
-        self.tracks.push(Track { way, under_way, progress, share, since_s, version, has_changed });
+        let (progress, share, since_s, has_changed) = (0.0, Share::default(), 0.0, false);
+        self.tracks.push(Track { way, under_way, progress, share, since_s, has_changed });
         self.run_of_track.push(0);
         self.known.insert(key, track);
         track
@@ -105,7 +99,7 @@ impl Flows {
             }
             (number, window.duration_s)
         });
-        Way { latency_s, held_s: held_s.collect(), alone_s, bytes: bytes as f64 }
+        Way { latency_s, held_s: held_s.collect(), alone_s, weight: weight(latency_s, bytes) }
     }
 
     pub fn latency_s(&self, track: u32) -> f64 {
@@ -124,12 +118,21 @@ impl Flows {
         self.changed.push(track);
     }
 
-    /// Ends the transfers that were announced for now.
-    pub fn end(&mut self, now_s: f64, End { track, version }: End, ended: &mut Vec<u32>) {
-        let one = &mut self.tracks[track as usize];
-        if one.version != version {
-            return;
+    /// When the next transfer ends, seconds; infinite if none is under way.
+    pub fn next_end_s(&self) -> f64 {
+        self.ends_s.time_s()
+    }
+
+    /// Ends the transfers that end until then.
+    pub fn end(&mut self, now_s: f64, until_s: f64, ended: &mut Vec<u32>) {
+        while let Some(track) = self.ends_s.until(until_s) {
+            self.ends_s.set(track, f64::INFINITY);
+            self.end_first(now_s, track, ended);
         }
+    }
+
+    fn end_first(&mut self, now_s: f64, track: u32, ended: &mut Vec<u32>) {
+        let one = &mut self.tracks[track as usize];
         one.advance(now_s);
         let until = one.progress + NOTHING;
         // Rounding may leave a little more of the first.
@@ -148,8 +151,8 @@ impl Flows {
         self.changed.push(track);
     }
 
-    /// Computes the rates that change; announces the next ends, in seconds.
-    pub fn share(&mut self, now_s: f64, mut announce: impl FnMut(f64, End)) {
+    /// Computes the rates that change, and the next ends from these.
+    pub fn share(&mut self, now_s: f64) {
         if self.changed.is_empty() {
             return;
         }
@@ -173,10 +176,9 @@ impl Flows {
             if !std::mem::take(&mut one.has_changed) {
                 continue;
             }
-            one.version += 1;
             if let Some(&(end, _)) = one.under_way.front() {
                 let left = (end - one.progress).max(0.0);
-                announce(now_s + left / one.share.rate, End { track, version: one.version });
+                self.ends_s.set(track, now_s + left / one.share.rate);
             }
         }
     }
@@ -293,7 +295,7 @@ mod tests {
     fn is_fair(flows: &Flows) -> bool {
         let under_way: Vec<&Track> =
             flows.tracks.iter().filter(|track| !track.under_way.is_empty()).collect();
-        let level = |track: &Track| track.share.rate * track.way.latency_s * track.way.bytes;
+        let level = |track: &Track| track.share.rate / track.way.weight;
         let (mut used, mut highest) = (vec![0.0; flows.users.len()], vec![0.0f64; flows.users.len()]);
         for track in &under_way {
             for &(of, held_s) in &track.way.held_s {
@@ -318,7 +320,6 @@ mod tests {
             let platform = drawn(&mut random);
             let hosts = platform.node_count();
             let (mut flows, mut now_s) = (Flows::default(), 0.0);
-            let mut ends: Vec<(f64, End)> = Vec::new();
             let (mut begun, mut over) = (0, Vec::new());
             while begun < 200 || over.len() < begun {
                 // Up to three changes at a time.
@@ -334,21 +335,23 @@ mod tests {
                     flows.begin(now_s, track, begun as u32);
                     begun += 1;
                 }
-                flows.share(now_s, |at_s, end| ends.push((at_s, end)));
+                flows.share(now_s);
                 assert!(is_fair(&flows));
-                let next = (0..ends.len()).min_by(|&a, &b| ends[a].0.total_cmp(&ends[b].0));
-                let Some(next) = next else {
-                    assert_eq!(over.len(), begun, "the end of a transfer was not announced");
-                    continue;
+                let left = |track: &Track| {
+                    track
+                        .under_way
+                        .front()
+                        .map(|&(end, _)| (end - track.progress) / track.share.rate - now_s + track.since_s)
                 };
-                let (at_s, end) = ends.swap_remove(next);
-                now_s = at_s;
-                let ending = &flows.tracks[end.track as usize];
-                if ending.version == end.version {
-                    let progress = ending.progress + ending.share.rate * (now_s - ending.since_s);
-                    assert!((ending.under_way[0].0 - progress).abs() < NEARLY, "it ends at another time");
+                let next_s = now_s + flows.tracks.iter().filter_map(left).fold(f64::INFINITY, f64::min);
+                let end_s = flows.next_end_s();
+                assert!(end_s == next_s || (end_s - next_s).abs() < NEARLY, "it ends at another time");
+                if end_s.is_finite() {
+                    now_s = end_s;
+                    flows.end(now_s, now_s, &mut over);
+                } else {
+                    assert_eq!(over.len(), begun, "the end of a transfer is missing");
                 }
-                flows.end(now_s, end, &mut over);
             }
             over.sort_unstable();
             assert_eq!(over, (0..begun as u32).collect::<Vec<_>>());

@@ -4,6 +4,7 @@
 //! ([`super::simulate`]). A real port serves all messages under way at once, and one that waits for a pipe leaves the port
 //! to the others. Here the executors run as a transport drives them, with its limits of messages in flight.
 
+mod earliest;
 mod flows;
 #[cfg(test)]
 mod tests;
@@ -13,7 +14,7 @@ use crate::budget::Budget;
 use crate::execute::{Completion, Kind, Message, NodeExecutor};
 use crate::plan::{PlanError, Programs, Protocol};
 use crate::platform::{Hop, NodeId, Platform};
-use flows::{End, Flows};
+use flows::Flows;
 use ordered_float::OrderedFloat;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -93,7 +94,6 @@ struct Channel {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    Ended(End),
     Begins { flight: u32 },
     Combined { flight: u32 },
     Starts { node: NodeId },
@@ -129,29 +129,27 @@ impl Run<'_> {
             for node in dirty.drain(..) {
                 self.act(node)?;
             }
-            let Some(&Reverse((next_s, _))) = self.events.peek() else { break };
-            if !next_s.is_finite() {
-                return Err(PlanError::BadRequest("a transfer takes for ever".to_string()));
+            let next_s = self.events.peek().map_or(f64::INFINITY, |Reverse((at_s, _))| at_s.0);
+            let next_s = next_s.min(self.flows.next_end_s());
+            if next_s.is_infinite() {
+                break;
             }
-            // Ends that were announced for an earlier rate may be left.
-            if next_s.0 > longest_s {
-                return Ok(if self.is_finished() { self.finish_s } else { f64::INFINITY });
+            if next_s > longest_s {
+                return Ok(f64::INFINITY);
             }
-            self.now_s = next_s.0;
+            self.now_s = next_s;
             let instant = same_until(self.now_s);
+            self.flows.end(self.now_s, instant, &mut ended);
             while let Some(&Reverse((_, event))) =
                 self.events.peek().filter(|Reverse((at_s, _))| at_s.0 <= instant)
             {
                 self.events.pop();
-                self.happen(event, &mut ended, &mut dirty);
+                self.happen(event, &mut dirty);
             }
             for flight in ended.drain(..) {
                 self.arrive(flight, &mut dirty);
             }
-            let events = &mut self.events;
-            self.flows.share(self.now_s, |at_s, end| {
-                events.push(Reverse((OrderedFloat(at_s), Event::Ended(end))));
-            });
+            self.flows.share(self.now_s);
             let looks = self.flows.looks() + LOOKS_PER_MESSAGE * self.flights.len() as u64;
             if looks - counted >= LOOKS_PER_UNIT {
                 let spent = budget.spend((looks - counted) / LOOKS_PER_UNIT);
@@ -175,9 +173,8 @@ impl Run<'_> {
         self.events.push(Reverse((OrderedFloat(at_s), event)));
     }
 
-    fn happen(&mut self, event: Event, ended: &mut Vec<u32>, dirty: &mut Vec<NodeId>) {
+    fn happen(&mut self, event: Event, dirty: &mut Vec<NodeId>) {
         match event {
-            Event::Ended(end) => self.flows.end(self.now_s, end, ended),
             Event::Begins { flight } => self.begin(flight),
             Event::Combined { flight } => self.report(flight, dirty),
             Event::Starts { node } => {

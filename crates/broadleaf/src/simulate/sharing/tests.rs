@@ -116,7 +116,7 @@ fn a_message_that_waits_for_a_pipe_leaves_the_port_to_others() {
 }
 
 /// The chain of [`segments_wait_for_their_window_or_share_the_way`] takes 6 s. Where only one of two messages goes on to the end,
-/// the other's first announced end, at the shared rate, is later than the last real one.
+/// the other's end, at the rate that they share first, would be later than the last one.
 #[test]
 fn a_plan_that_takes_longer_than_asked_is_given_up() {
     let platform = three();
