@@ -36,7 +36,8 @@ const MOST_TRANSFERS: u64 = 24_000;
 /// Of plans this near to each other, the one whose simulation is the least work is refined first. Chosen.
 const ABOUT_EQUAL: f64 = 1.03;
 
-/// The shortest segments that are tried in simulated time, in which processors take none for a message. Chosen.
+/// The shortest segments that are tried in simulated time, in which processors take none for a message. Below the least of
+/// [`Coarsening::BUSY`] they have to be worth it: with twice the messages in flight SMPI takes several times as long. Chosen.
 const LEAST_SIMULATED_BYTES: u64 = 1 << 10;
 
 /// A smaller gain of refining is rounding.
@@ -296,8 +297,11 @@ impl Choice<'_> {
                 self.timed[at].is_cut = true;
                 continue;
             }
-            let shorter = (shorter, from.planned_bytes);
-            match self.timed_within(shorter, longest_s(&from, self.fastest_s()), &self.left.clone()) {
+            let fastest_s = self.fastest_s();
+            let Coarsening { least_bytes, worth, .. } = Coarsening::BUSY;
+            let has_to_gain = shorter.segment_bytes < least_bytes;
+            let longest_s = if has_to_gain { (1.0 - worth) * fastest_s } else { longest_s(&from, fastest_s) };
+            match self.timed_within((shorter, from.planned_bytes), longest_s, &self.left.clone()) {
                 Ok(timed) => {
                     open.extend(timed.is_some().then_some(self.timed.len()));
                     self.timed.extend(timed);
@@ -317,9 +321,10 @@ impl Choice<'_> {
 
     /// In segments of half the size, or of the planned size where that is between.
     fn in_half(&self, from: &Timed) -> Option<Plan> {
-        let least_bytes =
-            if self.is_simulated { LEAST_SIMULATED_BYTES } else { Coarsening::BUSY.least_bytes };
         let Timed { plan, planned_bytes, .. } = from;
+        let usual_bytes = Coarsening::BUSY.least_bytes;
+        let goes_below = self.is_simulated && plan.segment_bytes <= usual_bytes;
+        let least_bytes = if goes_below { LEAST_SIMULATED_BYTES } else { usual_bytes };
         if plan.segment_bytes <= least_bytes {
             return None;
         }

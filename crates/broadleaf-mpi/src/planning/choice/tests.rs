@@ -240,7 +240,35 @@ fn segments_are_halved_further_in_simulated_time() {
         choice.in_half(&from).map(|half| half.segment_bytes)
     };
     assert_eq!([4 << 10, 2 << 10].map(|bytes| half_of(bytes, false)), [Some(2 << 10), None]);
-    assert_eq!([2 << 10, 1 << 10].map(|bytes| half_of(bytes, true)), [Some(1 << 10), None]);
+    assert_eq!(
+        [3 << 10, 2 << 10, 1 << 10].map(|bytes| half_of(bytes, true)),
+        [Some(2 << 10), Some(1 << 10), None]
+    );
+}
+
+/// From 2 KiB to 1 KiB, a chain of sixteen hosts gains fourteen times 8 µs: of 64 KiB much, of 4 MiB little.
+#[test]
+fn segments_below_the_usual_least_have_to_gain() {
+    let ids: Vec<_> = (0..16).map(|at| format!("h{at}")).collect();
+    let nodes: Vec<_> = ids.iter().map(|id| json!({"id": id})).collect();
+    let link = json!({"latency_s": 1e-7, "bandwidth_bytes_per_s": 125e6});
+    let document = json!({
+        "format": "broadleaf-platform/1", "name": "equal", "port_model": "one-port", "handling_s": 0.0,
+        "nodes": nodes, "meshes": [{"nodes": ids, "link": link}],
+    });
+    let platform = Platform::from_json(&document.to_string()).unwrap();
+    let placement = on_all_hosts(&platform);
+    let ports = SharedPorts::new(&placement);
+    let segment_bytes = |bytes: u64| {
+        let instance = instance(&placement, Collective::Bcast, bytes);
+        let plan = planned(&instance, "chain", 2 << 10, &Budget::UNLIMITED).unwrap();
+        let timed =
+            Timed { taken_s: seconds(&ports, &plan), work: 0, plan, planned_bytes: 2 << 10, is_cut: false };
+        let mut choice = choice_of(&instance, &ports, WORK, vec![timed]);
+        choice.shorten_segments(vec![0], |_, fastest_s| WORTH_REFINING * fastest_s);
+        choice.timed.last().unwrap().plan.segment_bytes
+    };
+    assert_eq!([64 << 10, 4 << 20].map(segment_bytes), [1 << 10, 2 << 10]);
 }
 
 #[test]
