@@ -13,7 +13,7 @@ pub(super) struct Way {
     pub held_s: Vec<(usize, f64)>,
     /// Of what it shares with no other: at most one transfer in this time, s.
     pub alone_s: f64,
-    /// As its rate rises beside others', by [`weight`].
+    /// Its rate rises in proportion to this: [`weight`].
     pub weight: f64,
 }
 

@@ -36,15 +36,17 @@ const MOST_TRANSFERS: u64 = 24_000;
 /// Of plans this near to each other, the one whose simulation is the least work is refined first. Chosen.
 const ABOUT_EQUAL: f64 = 1.03;
 
-/// The shortest segments that are tried in simulated time, in which processors take none for a message. Below the least of
-/// [`Coarsening::BUSY`] they have to be worth it: with twice the messages in flight SMPI takes several times as long. Chosen.
+/// The shortest segments tried under SMPI, where handling a message takes no processor time. Below the least of
+/// [`Coarsening::BUSY`] they have to gain on the fastest plan: with twice the messages in flight SMPI runs several times as long.
+/// Chosen.
 const LEAST_SIMULATED_BYTES: u64 = 1 << 10;
 
 /// A smaller gain of refining is rounding.
 const LEAST_GAIN: f64 = 1e-3;
 
-/// The work of all, and of making one plan again, units. In simulated time plans are refined further.
+/// The work of all, and of making one plan again, units.
 const WORK: u64 = 6 * UNITS_PER_S;
+/// Under SMPI, where plans are refined further.
 const SIMULATED_WORK: u64 = 12 * UNITS_PER_S;
 const TO_MAKE: u64 = UNITS_PER_S;
 /// A plan whose simulation takes more than this part of the work is left out, and a part is kept for refining.
@@ -352,7 +354,7 @@ fn with_skips(Timed { plan, planned_bytes, .. }: &Timed) -> Option<(Plan, u64)> 
 
 /// The times of two plans on shared ports, s; in the model, if either takes too long to simulate.
 pub fn shared_or_predicted_s(placement: &Placement, plans: [&Plan; 2]) -> [f64; 2] {
-    let (ports, budget) = (SharedPorts::new(placement), Budget::of_work(WORK));
+    let (ports, budget) = (SharedPorts::new(placement), Budget::of_work(SIMULATED_WORK));
     let shared_s = |plan: &Plan| ports.seconds(plan, f64::INFINITY, &budget.divided(PARTS));
     match plans.map(shared_s) {
         [Ok(one_s), Ok(other_s)] => [one_s, other_s],

@@ -1,6 +1,7 @@
-//! The earliest of times that change often: a tree of minima, in which no outdated time is left.
+//! The earliest of times that change often: a tournament tree, in which no outdated time is left.
 
-/// A time for each entry. Node `at` has the lesser of the times of nodes 2·`at` and 2·`at` + 1; the second half are the entries.
+/// A time for each entry. Node `at` has the lesser of the times of nodes 2·`at` and 2·`at` + 1; the entries are the
+/// second half, and index 0 is unused.
 #[derive(Default)]
 pub(super) struct Earliest {
     least_s: Vec<f64>,
@@ -43,10 +44,10 @@ impl Earliest {
         self.least_s.get(1).copied().unwrap_or(f64::INFINITY)
     }
 
-    /// An entry with a time until then: the lowest of those with the earliest one.
+    /// The entry with the earliest time, if that is not after `until_s`; of equal ones the lowest-numbered.
     pub fn until(&self, until_s: f64) -> Option<u32> {
         let earliest_s = self.time_s();
-        if earliest_s.is_infinite() || earliest_s > until_s {
+        if !(earliest_s.is_finite() && earliest_s <= until_s) {
             return None;
         }
         let mut at = 1;

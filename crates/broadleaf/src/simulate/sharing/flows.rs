@@ -123,7 +123,7 @@ impl Flows {
         self.ends_s.time_s()
     }
 
-    /// Ends the transfers that end until then.
+    /// Ends the transfers due by `until_s`.
     pub fn end(&mut self, now_s: f64, until_s: f64, ended: &mut Vec<u32>) {
         while let Some(track) = self.ends_s.until(until_s) {
             self.ends_s.set(track, f64::INFINITY);

@@ -161,7 +161,7 @@ impl Run<'_> {
         }
         match self.is_finished() {
             true => Ok(self.finish_s),
-            false => Err(PlanError::BadRequest("the plan deadlocks".to_string())),
+            false => Err(PlanError::BadRequest("the plan deadlocks, or a transfer never ends".to_string())),
         }
     }
 
