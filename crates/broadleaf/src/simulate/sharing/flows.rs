@@ -293,20 +293,25 @@ mod tests {
     /// Whether no resource is used by more than all of it, and each track has all that it can use, or uses a full resource at
     /// which none has a higher level.
     fn is_fair(flows: &Flows) -> bool {
-        let under_way: Vec<&Track> =
-            flows.tracks.iter().filter(|track| !track.under_way.is_empty()).collect();
-        let level = |track: &Track| track.share.rate / track.way.weight;
+        let lengths: HashMap<u32, u64> =
+            flows.known.iter().map(|(&(_, _, bytes), &track)| (track, bytes)).collect();
+        let under_way: Vec<(u64, &Track)> = (0..)
+            .zip(&flows.tracks)
+            .filter(|(_, track)| !track.under_way.is_empty())
+            .map(|(at, track)| (lengths[&at], track))
+            .collect();
+        let level = |bytes: u64, track: &Track| track.share.rate * track.way.latency_s * bytes as f64;
         let (mut used, mut highest) = (vec![0.0; flows.users.len()], vec![0.0f64; flows.users.len()]);
-        for track in &under_way {
+        for &(bytes, track) in &under_way {
             for &(of, held_s) in &track.way.held_s {
                 used[of] += track.under_way.len() as f64 * track.share.rate * held_s;
-                highest[of] = highest[of].max(level(track));
+                highest[of] = highest[of].max(level(bytes, track));
             }
         }
-        let is_limited = |track: &Track| {
+        let is_limited = |(bytes, track): (u64, &Track)| {
             let by_itself = track.share.rate * track.way.alone_s > 1.0 - NEARLY;
             let by = |&(of, _): &(usize, f64)| {
-                used[of] > 1.0 - NEARLY && level(track) > highest[of] * (1.0 - NEARLY)
+                used[of] > 1.0 - NEARLY && level(bytes, track) > highest[of] * (1.0 - NEARLY)
             };
             by_itself || track.way.held_s.iter().any(by)
         };
