@@ -111,10 +111,7 @@ pub fn fastest_on_shared_ports(
     (chosen, others): (Plan, Others),
     as_run: &dyn Fn(Plan) -> Plan,
 ) -> Plan {
-    let is_simulated = smpi::is_on();
-    let left = Budget::of_work(if is_simulated { SIMULATED_WORK } else { WORK });
-    let mut choice =
-        Choice { instance, ports, as_run, is_simulated, left, simulated: Vec::new(), timed: Vec::new() };
+    let mut choice = Choice::new((instance, ports), as_run, smpi::is_on());
     choice.consider(chosen.clone());
     if choice.timed.is_empty() {
         return chosen;
@@ -149,7 +146,16 @@ pub fn fastest_on_shared_ports(
     }
 }
 
-impl Choice<'_> {
+impl<'a> Choice<'a> {
+    fn new(
+        (instance, ports): (&'a Instance<'a>, &'a SharedPorts<'a>),
+        as_run: &'a dyn Fn(Plan) -> Plan,
+        is_simulated: bool,
+    ) -> Choice<'a> {
+        let left = Budget::of_work(if is_simulated { SIMULATED_WORK } else { WORK });
+        Choice { instance, ports, as_run, is_simulated, left, simulated: Vec::new(), timed: Vec::new() }
+    }
+
     fn fastest_s(&self) -> f64 {
         self.timed.iter().map(|one| one.taken_s).fold(f64::INFINITY, f64::min)
     }
@@ -287,9 +293,9 @@ impl Choice<'_> {
         self.shorten_segments(open, |_, fastest_s| WORTH_REFINING * fastest_s);
     }
 
-    /// The fastest first, while there is work left. `open`: indices of plans. `longest_s`: of one in shorter segments, from the plan
-    /// that it was and the fastest time.
-    fn shorten_segments(&mut self, mut open: Vec<usize>, longest_s: impl Fn(&Timed, f64) -> f64) {
+    /// The fastest first, while there is work left. `open`: indices of plans. `tolerated_s`: the longest time of a plan in shorter
+    /// segments, from the plan that it was and the fastest time.
+    fn shorten_segments(&mut self, mut open: Vec<usize>, tolerated_s: impl Fn(&Timed, f64) -> f64) {
         while let Some(next) = self.next_of(&open) {
             let at = open.swap_remove(next);
             let from = self.timed[at].clone();
@@ -302,7 +308,8 @@ impl Choice<'_> {
             let fastest_s = self.fastest_s();
             let Coarsening { least_bytes, worth, .. } = Coarsening::BUSY;
             let has_to_gain = shorter.segment_bytes < least_bytes;
-            let longest_s = if has_to_gain { (1.0 - worth) * fastest_s } else { longest_s(&from, fastest_s) };
+            let longest_s =
+                if has_to_gain { (1.0 - worth) * fastest_s } else { tolerated_s(&from, fastest_s) };
             match self.timed_within((shorter, from.planned_bytes), longest_s, &self.left.clone()) {
                 Ok(timed) => {
                     open.extend(timed.is_some().then_some(self.timed.len()));

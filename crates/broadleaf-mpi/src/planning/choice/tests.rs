@@ -136,10 +136,25 @@ fn same(plan: Plan) -> Plan {
     plan
 }
 
-/// In simulated time.
-fn choice_of<'a>(instance: &'a Instance, ports: &'a SharedPorts, work: u64, timed: Vec<Timed>) -> Choice<'a> {
-    let left = Budget::of_work(work);
-    Choice { instance, ports, as_run: &same, is_simulated: true, left, simulated: Vec::new(), timed }
+/// In simulated time, with that work left.
+fn choice_of<'a>(
+    instance: &'a Instance<'a>,
+    ports: &'a SharedPorts<'a>,
+    work: u64,
+    timed: Vec<Timed>,
+) -> Choice<'a> {
+    Choice { left: Budget::of_work(work), timed, ..Choice::new((instance, ports), &same, true) }
+}
+
+#[test]
+fn simulated_time_leaves_twice_the_work() {
+    let platform = two_sites();
+    let placement = on_all_hosts(&platform);
+    let instance = instance(&placement, Collective::Bcast, 1 << 20);
+    let ports = SharedPorts::new(&placement);
+    let left_s = [true, false]
+        .map(|is_simulated| Choice::new((&instance, &ports), &same, is_simulated).left.left() / UNITS_PER_S);
+    assert_eq!(left_s, [12, 6]);
 }
 
 fn refined(instance: &Instance, ports: &SharedPorts, plan: &Plan, is_simulated: bool) -> Plan {
