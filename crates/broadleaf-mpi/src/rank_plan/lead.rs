@@ -1,8 +1,9 @@
 //! By how much messages go ahead of the order of their segments: those with a long way left go first.
 //!
-//! A host that serves its segments in order sends what ends with it before what still has to cross a long link, and the long
-//! link is idle meanwhile. As in list scheduling, a message is due when its segment's turn comes, less the way that it has
-//! left (Graham, *Bounds on multiprocessing timing anomalies*, 1969).
+//! A host that serves its segments in order sends what ends at the next host before what still has to cross a long link or
+//! many hosts, and these are idle meanwhile. As in list scheduling by the critical path, a message is due when its segment's
+//! turn comes, less the time of the way that it has left: latencies, and each hop's time on the wire (Hu, *Parallel sequencing
+//! and assembly line problems*, 1961).
 
 use broadleaf::execute::LEADS_A_TURN;
 use broadleaf::plan::{Collective, Direction, Plan, Tree};
@@ -59,7 +60,7 @@ impl<'a> Leads<'a> {
     /// The same of what a head of the `at`th tree's exchange sends to another one, by sender and receiver.
     pub fn between_heads(&self, at: usize) -> impl Fn(NodeId, NodeId) -> u32 + '_ {
         let outward_s = self.outward_s(at);
-        move |from, to| self.lead(self.link_s(&[from, to]) + self.below_s(at, to, &outward_s))
+        move |from, to| self.lead(self.path_s(&[from, to]) + self.below_s(at, to, &outward_s))
     }
 
     /// The heads that have the results from a tree's exchange, not from its root.
@@ -78,7 +79,7 @@ impl<'a> Leads<'a> {
         for &parent in tree.breadth_first(self.plan.root_of(tree)).iter().rev() {
             for &child in tree.children(parent) {
                 left_s[child.index()] =
-                    self.latency_s(tree, (parent, child), false) + self.below_s(at, child, &left_s);
+                    self.edge_s(tree, (parent, child), false) + self.below_s(at, child, &left_s);
             }
         }
         left_s
@@ -96,26 +97,28 @@ impl<'a> Leads<'a> {
         let mut left_s = vec![after_s; tree.node_count()];
         for parent in tree.breadth_first(self.plan.root_of(tree)) {
             for &child in tree.children(parent) {
-                left_s[child.index()] = left_s[parent.index()] + self.latency_s(tree, (parent, child), true);
+                left_s[child.index()] = left_s[parent.index()] + self.edge_s(tree, (parent, child), true);
             }
         }
         left_s
     }
 
     /// Of a tree's edge, from parent to child or inward.
-    fn latency_s(&self, tree: &Tree, (parent, child): (NodeId, NodeId), is_inward: bool) -> f64 {
+    fn edge_s(&self, tree: &Tree, (parent, child): (NodeId, NodeId), is_inward: bool) -> f64 {
         let mut path = vec![parent];
         path.extend(tree.via.get(&child).into_iter().flatten());
         path.push(child);
         if is_inward {
             path.reverse();
         }
-        self.link_s(&path)
+        self.path_s(&path)
     }
 
-    fn link_s(&self, path: &[NodeId]) -> f64 {
+    /// A segment's time from the first to the last node of a path.
+    fn path_s(&self, path: &[NodeId]) -> f64 {
         let links = path.windows(2).filter_map(|hop| self.platform.link(hop[0], hop[1]));
-        links.map(|link| self.platform.class(link).latency_s).sum()
+        let classes = links.map(|link| self.platform.class(link));
+        classes.map(|class| class.latency_s + self.platform.wire_s(class, self.plan.segment_bytes)).sum()
     }
 }
 
@@ -157,13 +160,13 @@ mod tests {
         leads.into_iter().map(|lead| f64::from(lead) / f64::from(LEADS_A_TURN)).collect()
     }
 
-    /// c to a, 4 s, and b to c, 8 s: a segment a second.
+    /// c to a, 4 s, and b to c, 8 s; each takes a second besides for a segment.
     #[test]
     fn a_contribution_has_the_way_to_the_root_left() {
         let platform = platform();
         let plan = plan(&platform, Collective::Reduce, chain([0, 2, 1]).build(), None);
         let leads = Leads::of(&plan, &platform).unwrap();
-        assert_eq!(turns(leads.of_tree(0, true)), [0.0, 12.0, 4.0]);
+        assert_eq!(turns(leads.of_tree(0, true)), [0.0, 14.0, 5.0]);
     }
 
     /// Only from b to a and from c to b.
@@ -178,7 +181,7 @@ mod tests {
         let platform = Platform::from_json(&document.to_string()).unwrap();
         let plan = plan(&platform, Collective::Reduce, chain([0, 1, 2]).build(), None);
         let leads = Leads::of(&plan, &platform).unwrap();
-        assert_eq!(turns(leads.of_tree(0, true)), [0.0, 0.5, 2.5]);
+        assert_eq!(turns(leads.of_tree(0, true)), [0.0, 1.5, 4.5]);
     }
 
     /// A contribution to a, and from there to b and on to c.
@@ -188,8 +191,8 @@ mod tests {
         let tree = || chain([0, 1, 2]).build();
         let plan = plan(&platform, Collective::Allreduce, tree(), Some(tree()));
         let leads = Leads::of(&plan, &platform).unwrap();
-        assert_eq!(turns(leads.of_tree(0, true)), [8.25, 8.5, 16.5]);
-        assert_eq!(turns(leads.of_tree(0, false)), [0.0, 8.25, 8.0]);
+        assert_eq!(turns(leads.of_tree(0, true)), [10.25, 11.5, 20.5]);
+        assert_eq!(turns(leads.of_tree(0, false)), [0.0, 10.25, 9.0]);
     }
 
     /// The heads a and c send to each other; b is below a.
@@ -206,9 +209,9 @@ mod tests {
         let plan = plan(&platform, Collective::Allreduce, tree, Some(inward));
         let leads = Leads::of(&plan, &platform).unwrap();
         let lead = leads.between_heads(0);
-        assert_eq!(turns(vec![lead(NodeId(0), NodeId(2))]), [4.0]);
+        assert_eq!(turns(vec![lead(NodeId(0), NodeId(2))]), [5.0]);
         // Of a's own children, c has its results from the exchange.
-        assert_eq!(turns(vec![lead(NodeId(2), NodeId(0))]), [4.25]);
+        assert_eq!(turns(vec![lead(NodeId(2), NodeId(0))]), [6.25]);
     }
 
     /// A turn of a reduce-scatter is a segment of each of its three blocks.
@@ -217,7 +220,8 @@ mod tests {
         let platform = platform();
         let plan = plan(&platform, Collective::ReduceScatter, chain([0, 2, 1]).build(), None);
         let leads = Leads::of(&plan, &platform).unwrap();
-        assert_eq!(turns(leads.of_tree(0, true))[1], 4.0);
+        let (ahead, expected) = (turns(leads.of_tree(0, true))[1], 14.0 / 3.0);
+        assert!((ahead - expected).abs() <= 1.0 / f64::from(LEADS_A_TURN), "{ahead}");
         for collective in [Collective::Bcast, Collective::Scatter, Collective::Gather, Collective::Allgather]
         {
             let plan = Plan { collective, ..plan.clone() };
