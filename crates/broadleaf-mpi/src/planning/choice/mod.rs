@@ -160,13 +160,27 @@ impl<'a> Choice<'a> {
         self.timed.iter().map(|one| one.taken_s).fold(f64::INFINITY, f64::min)
     }
 
+    /// The time by which plans are compared, seconds. Outside simulated time, processors handle every message: twice as many have to
+    /// gain as much as segments of half the size. A message too long for its handling to matter counts as several.
+    fn compared_s(&self, one: &Timed) -> f64 {
+        if self.is_simulated {
+            return one.taken_s;
+        }
+        let Coarsening { most_bytes, worth, .. } = Coarsening::BUSY;
+        let messages = transfers_of(self.instance.platform, &one.plan) as f64;
+        let messages = messages * (one.plan.segment_bytes as f64 / most_bytes as f64).max(1.0);
+        one.taken_s / (1.0 - worth).powf(messages.log2())
+    }
+
     /// The first of about equal ones, which is not a refined one. If it was compared in longer segments than planned, it has
     /// those of the planned size outside simulated time, and where there was no work left for shorter ones and the model's
     /// time is less.
     fn fastest(&self) -> Plan {
-        let about_s = self.fastest_s() / (1.0 - LEAST_GAIN);
-        let fastest = self.timed.iter().find(|one| one.taken_s <= about_s);
-        let Timed { plan, planned_bytes, is_cut, .. } = fastest.expect("the plan chosen before is timed");
+        let compared_s: Vec<f64> = self.timed.iter().map(|one| self.compared_s(one)).collect();
+        let about_s = compared_s.iter().copied().fold(f64::INFINITY, f64::min) / (1.0 - LEAST_GAIN);
+        let fastest = self.timed.iter().zip(compared_s).find(|&(_, compared_s)| compared_s <= about_s);
+        let (Timed { plan, planned_bytes, is_cut, .. }, _) =
+            fastest.expect("the plan chosen before is timed");
         if plan.segment_bytes <= *planned_bytes || (self.is_simulated && !is_cut) {
             return plan.clone();
         }
@@ -272,7 +286,9 @@ impl<'a> Choice<'a> {
     /// Outside simulated time processors limit short segments, which the prediction does not know: only the fastest is tried
     /// in shorter ones there, unless it is a timetable or has blocks.
     fn refine(&mut self) {
-        self.timed.sort_by(|one, other| one.taken_s.total_cmp(&other.taken_s));
+        let mut timed = std::mem::take(&mut self.timed);
+        timed.sort_by(|one, other| self.compared_s(one).total_cmp(&self.compared_s(other)));
+        self.timed = timed;
         if !self.is_simulated {
             let can_be_shorter = |one: &Timed| one.plan.period.is_none() && one.plan.block_bytes().is_none();
             let open = self.timed.first().filter(|one| can_be_shorter(one)).map(|_| 0);
