@@ -167,7 +167,7 @@ impl<'a> Choice<'a> {
             return one.taken_s;
         }
         let Coarsening { most_bytes, worth, .. } = Coarsening::BUSY;
-        let messages = transfers_of(self.instance.platform, &one.plan) as f64;
+        let messages = transfers_of(self.instance.platform, &one.plan).max(1) as f64;
         let messages = messages * (one.plan.segment_bytes as f64 / most_bytes as f64).max(1.0);
         one.taken_s / (1.0 - worth).powf(messages.log2())
     }
