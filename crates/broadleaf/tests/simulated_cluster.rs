@@ -9,7 +9,7 @@ mod delivery;
 
 use broadleaf::budget::Budget;
 use broadleaf::execute::{FlowWindow, Kind, Message, NodeExecutor, Receive};
-use broadleaf::plan::{Collective, Plan, Programs};
+use broadleaf::plan::{Collective, OutChannel, Plan, Programs};
 use broadleaf::planners::{find, plan_with, supports, Instance, Planner, PLANNERS};
 use broadleaf::platform::{ExplicitLink, LinkClass, Mesh, NodeId, Platform, PlatformBuilder, PortModel};
 use broadleaf::random::Random;
@@ -98,8 +98,14 @@ impl<'a> Cluster<'a> {
                 })
                 .collect();
             let mut executor = NodeExecutor::new(programs, node, |peer| windows[peer.index()]);
-            let leads: Vec<u32> = windows.iter().map(|_| random.below(10_000) as u32).collect();
-            executor.lead(|output| leads[output.to.index()]);
+            let way = |output: &OutChannel| (output.to, output.tree, output.is_inward);
+            let outputs = executor.program().outputs.clone();
+            let leads = outputs.iter().map(|output| {
+                let lead = if random.chance(0.1) { u32::MAX } else { random.below(10_000) as u32 };
+                (way(output), lead)
+            });
+            let leads: BTreeMap<_, u32> = leads.collect();
+            executor.lead(|output| leads[&way(output)]);
             if posts {
                 executor.post_ahead(1 + random.below(3) as u32);
             }

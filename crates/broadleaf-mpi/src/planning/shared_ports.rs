@@ -9,7 +9,7 @@ use broadleaf::budget::Budget;
 use broadleaf::execute::Message;
 use broadleaf::plan::{Plan, PlanError, Programs};
 use broadleaf::platform::{NodeId, Platform};
-use broadleaf::simulate::{shared_s, transfers_of, Sending, UNITS_PER_TRANSFER};
+use broadleaf::simulate::{simulate_shared, transfers_of, Sending, SharedRun, UNITS_PER_TRANSFER};
 use std::sync::Arc;
 
 /// More nodes are not simulated: each has its executor.
@@ -31,9 +31,14 @@ impl<'a> SharedPorts<'a> {
         &self.platform
     }
 
-    /// The makespan of a plan with one rank a node, seconds; infinite if it is longer than `longest_s`. Fails at once where the
-    /// budget is too small for any simulation.
+    /// The makespan of a plan with one rank a node, seconds, as [`SharedPorts::simulated`].
     pub fn seconds(&self, plan: &Plan, longest_s: f64, budget: &Budget) -> Result<f64, PlanError> {
+        self.simulated(plan, longest_s, budget).map(|run| run.makespan_s)
+    }
+
+    /// A plan with one rank a node; stopped if it takes longer than `longest_s`. Fails at once where the budget is too small for
+    /// any simulation.
+    pub fn simulated(&self, plan: &Plan, longest_s: f64, budget: &Budget) -> Result<SharedRun, PlanError> {
         let handled = &self.placement.handled;
         let nodes = handled.node_count();
         let edges = (plan.trees.len() + plan.inward.len()).saturating_mul(nodes) as u64;
@@ -52,7 +57,7 @@ impl<'a> SharedPorts<'a> {
         let executors = parts.iter().map(Part::executor).collect();
         let ports = parts.iter().map(|_| Port::default()).collect();
         let mut sending = Ranks { parts, ports, segment_bytes: plan.segment_bytes };
-        shared_s(&self.platform, &programs, executors, &mut sending, (longest_s, budget))
+        simulate_shared(&self.platform, &programs, executors, &mut sending, (longest_s, budget))
     }
 }
 

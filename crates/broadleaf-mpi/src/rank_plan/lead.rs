@@ -2,7 +2,7 @@
 //!
 //! A host that serves its segments in order sends what ends at the next host before what still has to cross a long link or
 //! many hosts, and these are idle meanwhile. As in list scheduling by the critical path, a message is due when its segment's
-//! turn comes, less the time of the way that it has left: latencies, and each hop's time on the wire (Hu, *Parallel sequencing
+//! turn comes, less the time of its remaining path: latencies, and each hop's time on the wire (Hu, *Parallel sequencing
 //! and assembly line problems*, 1961).
 
 use broadleaf::execute::LEADS_A_TURN;

@@ -19,7 +19,7 @@ mod varying;
 
 pub use at_once::direct_at_once_s;
 pub use estimate::{estimate, estimate_from, estimate_within, makespan};
-pub use sharing::{shared_s, Sending, UNITS_PER_TRANSFER};
+pub use sharing::{simulate_shared, Sending, SharedRun, UNITS_PER_TRANSFER};
 pub use trace::{Trace, Transfer};
 pub use varying::Varying;
 

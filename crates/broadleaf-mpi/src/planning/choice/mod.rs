@@ -1,5 +1,6 @@
 //! The choice among plans by their times on ports that messages share.
 
+mod refine;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +13,7 @@ use broadleaf::budget::{Budget, UNITS_PER_S};
 use broadleaf::plan::{check, Plan, PlanError, Predicted};
 use broadleaf::planners::{find, Instance, OptimalTrees, Planner};
 use broadleaf::portfolio::{planned, planned_by, Coarsening, Outcome, Tried};
-use broadleaf::simulate::transfers_of;
+use broadleaf::simulate::{transfers_of, SharedRun};
 
 /// Plans whose time in the model is longer than the least by this factor are left out; chosen, as is their number. Planners that
 /// make the same plan count once, and so do its forms.
@@ -56,6 +57,8 @@ const PARTS: u32 = 3;
 #[derive(Clone)]
 struct Timed {
     taken_s: f64,
+    /// As [`Choice::messages`] counts them.
+    messages: f64,
     /// Of the simulation, units.
     work: u64,
     plan: Plan,
@@ -160,16 +163,23 @@ impl<'a> Choice<'a> {
         self.timed.iter().map(|one| one.taken_s).fold(f64::INFINITY, f64::min)
     }
 
-    /// The time by which plans are compared, seconds. Outside simulated time, processors handle every message: twice as many have to
-    /// gain as much as segments of half the size. A message too long for its handling to matter counts as several.
+    /// The time by which plans are compared, seconds. In simulated time a message costs no processor time. Elsewhere twice the
+    /// messages have to save 3 % ([`Coarsening::BUSY`]).
     fn compared_s(&self, one: &Timed) -> f64 {
-        if self.is_simulated {
-            return one.taken_s;
+        match self.is_simulated {
+            true => one.taken_s,
+            false => one.taken_s / (1.0 - Coarsening::BUSY.worth).powf(one.messages.max(1.0).log2()),
         }
-        let Coarsening { most_bytes, worth, .. } = Coarsening::BUSY;
-        let messages = transfers_of(self.instance.platform, &one.plan).max(1) as f64;
-        let messages = messages * (one.plan.segment_bytes as f64 / most_bytes as f64).max(1.0);
-        one.taken_s / (1.0 - worth).powf(messages.log2())
+    }
+
+    /// A plan's messages, from those of its simulation. One of more than 32 KiB counts as several, since its bytes cost more than its
+    /// handling.
+    fn messages(&self, run: SharedRun, as_run: &Plan, (plan, planned_bytes): (&Plan, u64)) -> f64 {
+        // Outside simulated time, what was compared in longer segments than planned is returned in the planned ones.
+        let segment_bytes = plan.segment_bytes.min(planned_bytes);
+        let returned = (self.as_run)(Plan { segment_bytes, ..plan.clone() });
+        let more = as_run.segment_bytes as f64 / returned.segment_bytes.max(1) as f64;
+        (run.messages as f64 * more).max(run.bytes as f64 / Coarsening::BUSY.most_bytes as f64)
     }
 
     /// The first of about equal ones, which is not a refined one. If it was compared in longer segments than planned, it has
@@ -278,101 +288,12 @@ impl<'a> Choice<'a> {
         }
         self.simulated.push(unnamed);
         let before = self.left.done();
-        let taken_s = self.ports.seconds(&as_run, longest_s, budget)?;
+        let run = self.ports.simulated(&as_run, longest_s, budget)?;
         let work = self.left.done() - before;
-        Ok(taken_s.is_finite().then_some(Timed { taken_s, work, plan, planned_bytes, is_cut: false }))
+        let messages = self.messages(run, &as_run, (&plan, planned_bytes));
+        let timed = Timed { taken_s: run.makespan_s, messages, work, plan, planned_bytes, is_cut: false };
+        Ok(timed.taken_s.is_finite().then_some(timed))
     }
-
-    /// Outside simulated time processors limit short segments, which the prediction does not know: only the fastest is tried
-    /// in shorter ones there, unless it is a timetable or has blocks.
-    fn refine(&mut self) {
-        let mut timed = std::mem::take(&mut self.timed);
-        timed.sort_by(|one, other| self.compared_s(one).total_cmp(&self.compared_s(other)));
-        self.timed = timed;
-        if !self.is_simulated {
-            let can_be_shorter = |one: &Timed| one.plan.period.is_none() && one.plan.block_bytes().is_none();
-            let open = self.timed.first().filter(|one| can_be_shorter(one)).map(|_| 0);
-            self.shorten_segments(open.into_iter().collect(), |from, _| {
-                (1.0 - Coarsening::BUSY.worth) * from.taken_s
-            });
-            return;
-        }
-        let mut open: Vec<usize> = (0..self.timed.len().min(MOST_REFINED)).collect();
-        for at in open.clone().into_iter().take(MOST_SKIPPING) {
-            let Some(skipping) = with_skips(&self.timed[at]) else { continue };
-            let longest_s = self.timed[at].taken_s;
-            let timed = self.timed_within(skipping, longest_s, &self.left.divided(PARTS)).unwrap_or_default();
-            open.extend(timed.is_some().then_some(self.timed.len()));
-            self.timed.extend(timed);
-        }
-        // Half the size may be slower and a quarter faster.
-        self.shorten_segments(open, |_, fastest_s| WORTH_REFINING * fastest_s);
-    }
-
-    /// The fastest first, while there is work left. `open`: indices of plans. `tolerated_s`: the longest time of a plan in shorter
-    /// segments, from the plan that it was and the fastest time.
-    fn shorten_segments(&mut self, mut open: Vec<usize>, tolerated_s: impl Fn(&Timed, f64) -> f64) {
-        while let Some(next) = self.next_of(&open) {
-            let at = open.swap_remove(next);
-            let from = self.timed[at].clone();
-            let Some(shorter) = self.in_half(&from) else { continue };
-            // The simulation of a segment of half the size takes twice the work at least.
-            if 2 * from.work > self.left.left() {
-                self.timed[at].is_cut = true;
-                continue;
-            }
-            let fastest_s = self.fastest_s();
-            let Coarsening { least_bytes, worth, .. } = Coarsening::BUSY;
-            let has_to_gain = shorter.segment_bytes < least_bytes;
-            let longest_s =
-                if has_to_gain { (1.0 - worth) * fastest_s } else { tolerated_s(&from, fastest_s) };
-            match self.timed_within((shorter, from.planned_bytes), longest_s, &self.left.clone()) {
-                Ok(timed) => {
-                    open.extend(timed.is_some().then_some(self.timed.len()));
-                    self.timed.extend(timed);
-                }
-                Err(_) => self.timed[at].is_cut = true,
-            }
-        }
-    }
-
-    /// The position of the fastest; of about equal ones of the one with the least work.
-    fn next_of(&self, open: &[usize]) -> Option<usize> {
-        let taken_s = |position: &usize| self.timed[open[*position]].taken_s;
-        let fastest_s = (0..open.len()).map(|position| taken_s(&position)).fold(f64::INFINITY, f64::min);
-        let about_equal = (0..open.len()).filter(|position| taken_s(position) <= ABOUT_EQUAL * fastest_s);
-        about_equal.min_by_key(|&position| self.timed[open[position]].work)
-    }
-
-    /// In segments of half the size, or of the planned size where that is between.
-    fn in_half(&self, from: &Timed) -> Option<Plan> {
-        let Timed { plan, planned_bytes, .. } = from;
-        let usual_bytes = Coarsening::BUSY.least_bytes;
-        let goes_below = self.is_simulated && plan.segment_bytes <= usual_bytes;
-        let least_bytes = if goes_below { LEAST_SIMULATED_BYTES } else { usual_bytes };
-        if plan.segment_bytes <= least_bytes {
-            return None;
-        }
-        let half = least_bytes.max(plan.segment_bytes.div_ceil(2));
-        let is_longer = plan.segment_bytes > *planned_bytes;
-        let shorter = self.in_segments(plan, if is_longer { half.max(*planned_bytes) } else { half });
-        shorter.filter(|shorter| shorter.segment_bytes < plan.segment_bytes)
-    }
-
-    /// The same trees, or a timetable made again, with its turns or without as before.
-    fn in_segments(&self, plan: &Plan, segment_bytes: u64) -> Option<Plan> {
-        if plan.period.is_none() && !plan.combine {
-            return Some(Plan { segment_bytes, ..plan.clone() });
-        }
-        let made = self.made(find(&plan.planner).ok()?, segment_bytes)?;
-        let period = made.period.filter(|_| plan.period.is_some());
-        Some(Plan { skip_busy: plan.skip_busy, period, ..made })
-    }
-}
-
-fn with_skips(Timed { plan, planned_bytes, .. }: &Timed) -> Option<(Plan, u64)> {
-    let may_skip = !plan.skip_busy && !plan.combine && plan.period.is_none() && plan.pattern.is_none();
-    may_skip.then(|| (Plan { skip_busy: true, ..plan.clone() }, *planned_bytes))
 }
 
 /// The times of two plans on shared ports, s; in the model, if either takes too long to simulate.

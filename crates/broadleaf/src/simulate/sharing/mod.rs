@@ -37,19 +37,29 @@ pub trait Sending {
     fn goes_in_order(&self) -> bool;
 }
 
-/// Runs a valid plan's executors, one for each node, and returns its makespan, seconds; of a plan that takes longer than `longest_s`,
-/// infinity as soon as that is certain.
+/// A plan's simulation where messages share ports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SharedRun {
+    /// Infinite if it was stopped.
+    pub makespan_s: f64,
+    /// The number of messages that were sent.
+    pub messages: u64,
+    /// Of all of them.
+    pub bytes: u64,
+}
+
+/// Runs a valid plan's executors, one for each node; a plan that takes longer than `longest_s`, seconds, until that is certain.
 ///
 /// # Errors
 /// [`PlanError::OutOfTime`] if the budget is spent first. [`PlanError::BadRequest`] for a plan with rendezvous, over switches, or
 /// that deadlocks.
-pub fn shared_s(
+pub fn simulate_shared(
     platform: &Platform,
     programs: &Programs,
     executors: Vec<NodeExecutor>,
     sending: &mut dyn Sending,
     (longest_s, budget): (f64, &Budget),
-) -> Result<f64, PlanError> {
+) -> Result<SharedRun, PlanError> {
     let nodes = executors.into_iter().map(|executor| Node { executor, asleep: None, done: Vec::new() });
     let mut run = Run {
         platform,
@@ -65,7 +75,9 @@ pub fn shared_s(
         now_s: 0.0,
         finish_s: 0.0,
     };
-    run.finish(longest_s, budget)
+    let makespan_s = run.finish(longest_s, budget)?;
+    let bytes = run.flights.iter().map(|flight| flight.bytes).sum();
+    Ok(SharedRun { makespan_s, messages: run.flights.len() as u64, bytes })
 }
 
 struct Node {

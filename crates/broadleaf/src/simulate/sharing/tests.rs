@@ -71,7 +71,8 @@ fn run(
         executor.post_ahead(64);
         executor
     };
-    shared_s(platform, &programs, platform.nodes().map(executor).collect(), &mut sending, within)
+    let executors = platform.nodes().map(executor).collect();
+    simulate_shared(platform, &programs, executors, &mut sending, within).map(|run| run.makespan_s)
 }
 
 fn seconds(platform: &Platform, plan: &Plan, sending: (impl Sending, u32)) -> f64 {
