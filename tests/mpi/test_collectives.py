@@ -231,6 +231,12 @@ def test_calls_with_a_count_for_each_rank_are_compared(bench: Bench) -> None:
     assert run.stats["gain"]["native_s"] > 0
 
 
+def test_elements_wider_than_2_gib_go_to_the_mpi(bench: Bench) -> None:
+    run = bench.check(3, "wide_elements", min_bytes="1", collectives="all", planner="chain")
+    assert run.stats is not None
+    assert run.stats["planned"] == 0
+
+
 def test_wrong_arguments_have_the_mpi_s_own_error_class(bench: Bench) -> None:
     program = [bench.compile("collective_errors")]
     own = bench.run(4, program, preloaded=False)

@@ -1,6 +1,7 @@
 /* Elements are combined in their memory layout, gaps included, so a type's elements must not overlap. */
 #include "reductions.h"
 
+#include <limits.h>
 #include <stddef.h>
 
 #include "contiguous.h"
@@ -67,6 +68,8 @@ int bl_reduction_of(MPI_Datatype type, MPI_Op op, bl_reduction *reduction)
     if (bl_mpi.Type_get_extent(type, &lower, &extent) != MPI_SUCCESS) return 0;
     if (bl_mpi.Type_get_true_extent(type, &true_lower, &true_extent) != MPI_SUCCESS) return 0;
     if (true_lower < 0 || true_lower + true_extent > extent) return 0;
+    /* Gaps are sent along: of such elements they are nearly all, and MPI_Reduce_local takes pieces of less than 2 GiB here. */
+    if (extent > INT_MAX) return 0;
     reduction->element = (uint64_t)extent;
     reduction->last = (uint64_t)(true_lower + true_extent);
     reduction->is_dense = size == extent && bl_in_place(1, type, &first, &in_place) == MPI_SUCCESS && in_place;
