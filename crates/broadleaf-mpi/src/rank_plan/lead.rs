@@ -1,4 +1,4 @@
-//! By how much messages go ahead of the order of their segments: those with a long way left go first.
+//! By how much messages go ahead of the order of their segments: those with a long remaining path go first.
 //!
 //! A host that serves its segments in order sends what ends at the next host before what still has to cross a long link or
 //! many hosts, and these are idle meanwhile. As in list scheduling by the critical path, a message is due when its segment's

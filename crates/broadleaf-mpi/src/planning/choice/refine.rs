@@ -19,10 +19,14 @@ impl Choice<'_> {
             let Some(Timed { plan, .. }) = self.timed.first().filter(|one| one.plan.period.is_none()) else {
                 return;
             };
+            let candidates = self.timed.len();
             if plan.block_bytes().is_none() {
                 self.shorten_segments(vec![0], |from, _| (1.0 - Coarsening::BUSY.worth) * from.taken_s);
             }
-            self.lengthen_segments(0);
+            // Shorter ones that were kept are worth their messages.
+            if self.timed.len() == candidates {
+                self.lengthen_segments(0);
+            }
             return;
         }
         let mut open: Vec<usize> = (0..self.timed.len().min(MOST_REFINED)).collect();
