@@ -231,8 +231,10 @@ def test_calls_with_a_count_for_each_rank_are_compared(bench: Bench) -> None:
     assert run.stats["gain"]["native_s"] > 0
 
 
-def test_elements_wider_than_2_gib_go_to_the_mpi(bench: Bench) -> None:
-    run = bench.check(3, "wide_elements", min_bytes="1", collectives="all", planner="chain")
+@pytest.mark.parametrize("mib", ["3072", "256"])
+def test_elements_of_gaps_go_to_the_mpi(bench: Bench, mib: str) -> None:
+    """A plan would send the gaps along."""
+    run = bench.check(3, "wide_elements", mib, min_bytes="1", collectives="all", planner="chain")
     assert run.stats is not None
     assert run.stats["planned"] == 0
 
@@ -250,6 +252,31 @@ def test_wrong_arguments_have_the_mpi_s_own_error_class(bench: Bench) -> None:
     for planner in ("best", "chain"):
         run = bench.run(4, program, min_bytes="1", collectives="all", planner=planner)
         assert run.stdout == own.stdout
+
+
+@pytest.mark.parametrize("planner", ["best", "chain"])
+def test_a_wrong_argument_at_one_rank_is_that_rank_s_error(bench: Bench, planner: str) -> None:
+    run = bench.check(4, "wrong_on_one_rank", min_bytes="1", collectives="all", planner=planner)
+    assert [line for line in run.reports if "internal error" in line] == []
+
+
+@pytest.mark.parametrize("listed", ["", "all"])
+def test_handles_of_nothing_reach_the_program_s_error_handler_once(bench: Bench, listed: str) -> None:
+    program = [bench.compile("no_such_handle")]
+    alone = bench.run(2, program, preloaded=False)
+    assert alone.returncode == 0, alone.stderr
+    assert alone.stdout.count("handled 1 times") == 2 * (10 if bench.mpi.flavour == "mpich" else 6)
+    run = bench.run(2, program, min_bytes="1", collectives=listed)
+    assert run.returncode == 0, run.stderr
+    assert sorted(run.stdout.splitlines()) == sorted(alone.stdout.splitlines())
+
+
+def test_a_fatal_error_names_the_call(bench: Bench) -> None:
+    program = [bench.compile("failed_gather"), "fatal"]
+    assert bench.run(2, program, preloaded=False).returncode != 0
+    run = bench.run(2, program, min_bytes="1", collectives="all")
+    assert run.returncode != 0
+    assert "broadleaf: MPI_Gather failed at rank 0: " in run.stderr
 
 
 @pytest.mark.parametrize("checked", ["0", "1"])

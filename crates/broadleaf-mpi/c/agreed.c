@@ -7,8 +7,7 @@
 
 static bl_config agreed;
 static uint32_t host_index;
-static MPI_Comm messages;
-static int has_messages;
+bl_message_comm bl_messages_of_all;
 static _Atomic int has_failed_call;
 
 const bl_config *bl_agreed_config(void)
@@ -19,11 +18,6 @@ const bl_config *bl_agreed_config(void)
 uint32_t bl_host_index(void)
 {
     return host_index;
-}
-
-MPI_Comm bl_messages(void)
-{
-    return has_messages ? messages : MPI_COMM_NULL;
 }
 
 void bl_keep_messages(void)
@@ -98,10 +92,10 @@ int bl_agree(int rank, int size)
     int error = bl_mpi.Bcast(&agreed, (int)sizeof agreed, MPI_BYTE, 0, MPI_COMM_WORLD);
     if (error == MPI_SUCCESS && agreed.has_platform && !agreed.disabled) error = find_host_index(rank, size);
     /* With one rank there are no messages. */
-    if (error != MPI_SUCCESS || size == 1 || (agreed.disabled && !agreed.trace)) return error;
-    error = bl_mpi.Comm_dup(MPI_COMM_WORLD, &messages);
-    has_messages = error == MPI_SUCCESS;
-    return error == MPI_SUCCESS ? bl_mpi.Comm_set_errhandler(messages, MPI_ERRORS_RETURN) : error;
+    if (error != MPI_SUCCESS || size == 1 || (agreed.disabled && !agreed.trace && !agreed.stats)) return error;
+    error = bl_mpi.Comm_dup(MPI_COMM_WORLD, &bl_messages_of_all.comm);
+    bl_messages_of_all.is_there = error == MPI_SUCCESS;
+    return error == MPI_SUCCESS ? bl_mpi.Comm_set_errhandler(bl_messages_of_all.comm, MPI_ERRORS_RETURN) : error;
 }
 
 void bl_agree_on_less(uint64_t min_bytes)
@@ -118,6 +112,6 @@ void bl_agree_alone(int rank)
 
 void bl_agreed_finish(void)
 {
-    if (has_messages && !has_failed_call) bl_mpi.Comm_free(&messages);
-    has_messages = 0;
+    if (bl_messages_of_all.is_there && !has_failed_call) bl_mpi.Comm_free(&bl_messages_of_all.comm);
+    bl_messages_of_all.is_there = 0;
 }

@@ -22,7 +22,15 @@ const bl_config *bl_agreed_config(void);
 /* The caller's place among the ranks of its host in MPI_COMM_WORLD. */
 uint32_t bl_host_index(void);
 /* The duplicate of MPI_COMM_WORLD that carries all messages; MPI_COMM_NULL where nothing is planned. */
-MPI_Comm bl_messages(void);
+typedef struct {
+    int is_there;
+    MPI_Comm comm;
+} bl_message_comm;
+extern bl_message_comm bl_messages_of_all;
+static inline MPI_Comm bl_messages(void)
+{
+    return bl_messages_of_all.is_there ? bl_messages_of_all.comm : MPI_COMM_NULL;
+}
 /* After a failed call messages may come that no rank receives. MPICH would end a program that freed their communicator,
  * so it is kept. */
 void bl_keep_messages(void);

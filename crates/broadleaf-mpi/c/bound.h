@@ -18,7 +18,7 @@
     X(Abort) X(Cancel) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_delete_attr) X(Comm_dup) X(Comm_free)    \
     X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_name) X(Comm_get_parent) X(Comm_group)    \
     X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Errhandler_free)          \
-    X(Error_class) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x) X(Get_processor_name) X(Group_free)       \
+    X(Error_class) X(Error_string) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x) X(Get_processor_name) X(Group_free)       \
     X(Group_size) X(Group_translate_ranks) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Lookup_name)       \
     X(Op_commutative) X(Pack) X(Publish_name) X(Recv) X(Reduce_local)                                      \
     X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit)                                 \
@@ -48,7 +48,7 @@
     X(ompi_mpi_unsigned_long_long) X(ompi_mpi_int32_t) X(ompi_mpi_integer) X(ompi_mpi_real) X(ompi_mpi_dblprec)   \
     X(ompi_mpi_op_max) X(ompi_mpi_op_min) X(ompi_mpi_op_sum) X(ompi_mpi_op_prod)              \
     X(ompi_mpi_op_lor) X(ompi_mpi_op_bor) X(ompi_mpi_op_lxor) X(ompi_mpi_op_bxor)                                 \
-    X(ompi_mpi_errhandler_null) X(ompi_mpi_errors_return) X(ompi_mpi_info_null) X(ompi_mpi_op_band)               \
+    X(ompi_mpi_errhandler_null) X(ompi_mpi_errors_are_fatal) X(ompi_mpi_errors_return) X(ompi_mpi_info_null) X(ompi_mpi_op_band)               \
     X(ompi_mpi_op_land) X(ompi_request_null) X(ompi_mpi_op_maxloc) X(ompi_mpi_op_minloc) X(ompi_mpi_op_replace) X(ompi_mpi_op_no_op)        \
     X(ompi_mpi_op_null) X(ompi_mpi_int8_t) X(ompi_mpi_uint8_t) X(ompi_mpi_int16_t) X(ompi_mpi_uint16_t)          \
     X(ompi_mpi_signed_char) X(ompi_mpi_c_bool) X(ompi_mpi_c_float_complex) X(ompi_mpi_c_double_complex)           \

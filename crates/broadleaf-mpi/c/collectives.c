@@ -13,6 +13,7 @@
 #include "failures.h"
 #include "message_size.h"
 #include "passed.h"
+#include "raised.h"
 #include "reductions.h"
 #include "refused.h"
 #include "simulated.h"
@@ -24,6 +25,9 @@ typedef struct {
     bl_blocks blocks; /* reductions have one, except the reduce-scatter */
     uint64_t element; /* bytes of an element; segments end between elements */
     bl_reduction reduction;
+    /* This rank's arguments, by the MPI. It takes its part in a call whose blocks the root has told it, for the others,
+     * and then the MPI reports its error. */
+    int is_refused;
 } exchange;
 
 /* Where the root of a gather gets blocks longer than it expects. MPICH waits for all of them together, and has no
@@ -85,7 +89,8 @@ static int scatter(const exchange *it, int *handled)
     /* The other ranks depend on this one, even if it has no memory. */
     int error = run(it, packed, handled);
     if (error == MPI_SUCCESS && *handled && packed == NULL) error = MPI_ERR_NO_MEM;
-    if (error == MPI_SUCCESS && *handled && it->call->receive.data != MPI_IN_PLACE) error = unpack_own(it, packed);
+    if (error == MPI_SUCCESS && *handled && !it->is_refused && it->call->receive.data != MPI_IN_PLACE)
+        error = unpack_own(it, packed);
     free(own);
     return error;
 }
@@ -95,6 +100,7 @@ static int put_own(const exchange *it, unsigned char *packed, int is_beside)
 {
     const int is_in_place = it->call->send.data == MPI_IN_PLACE;
     const uint64_t bytes = bl_block_bytes(&it->blocks, it->comm->rank);
+    if (it->is_refused) return bytes > 0 ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
     if (is_in_place && !is_beside) return MPI_SUCCESS;
     const bl_side from = is_in_place ? bl_block_of(&it->call->receive, it->comm->rank) : it->call->send;
     if (bl_side_bytes(&from) != bytes) return MPI_ERR_TRUNCATE;
@@ -126,7 +132,7 @@ static int gather(const exchange *it, int *handled)
     const int is_length_wrong = put == MPI_ERR_TRUNCATE;
     int error = run_lacking(it, put == MPI_SUCCESS ? packed : NULL, is_length_wrong, handled);
     /* As in the MPI, a rank that sends too much does not learn it; the root does. */
-    const int is_too_long = is_length_wrong && !is_root && bl_side_bytes(&it->call->send) > bl_block_bytes(&it->blocks, it->comm->rank);
+    const int is_too_long = is_length_wrong && !is_root && !it->is_refused && bl_side_bytes(&it->call->send) > bl_block_bytes(&it->blocks, it->comm->rank);
     if (*handled && put != MPI_SUCCESS) error = is_too_long ? MPI_SUCCESS : put;
     if (error == MPI_SUCCESS && *handled && is_root && own != NULL) error = bl_unpack_blocks(to, &it->blocks, packed);
     free(own);
@@ -223,7 +229,7 @@ static int measure(exchange *it, int is_root)
     uint64_t bytes = 0;
     it->element = 1;
     if (bl_is_reduction(call->collective)) {
-        if (!bl_reduction_of(call->receive.type, call->op, &it->reduction)) return 0;
+        if (!bl_reduction_of(call->receive.type, &it->reduction)) return 0;
         it->element = it->reduction.element;
     }
     if (call->has_counts) {
@@ -247,39 +253,47 @@ static int measure(exchange *it, int is_root)
 static int agree_on_blocks(exchange *it, int is_root, int *is_planned)
 {
     uint64_t *sizes = it->comm->block_sizes;
-    if (is_root && !(measure(it, 1) && it->blocks.all >= it->comm->exchange_threshold && !are_refused(it, 1)))
+    if (is_root && (it->is_refused || !measure(it, 1) || it->blocks.all < it->comm->exchange_threshold))
         sizes[0] = NOT_PLANNED;
     const uint64_t bytes = (uint64_t)it->blocks.ranks * sizeof *sizes;
     const int error = bl_mpi_ops.share(&it->comm->transport, sizes, bytes, it->call->root);
     it->element = 1;
-    *is_planned = error == MPI_SUCCESS && sizes[0] != NOT_PLANNED && bl_sum_blocks(sizes, &it->blocks) &&
-                  (is_root || !are_refused(it, 0));
+    *is_planned = error == MPI_SUCCESS && sizes[0] != NOT_PLANNED && bl_sum_blocks(sizes, &it->blocks);
     return error;
 }
 
 /* The elements in the buffers of a reduction by counts. */
-static void count_elements(bl_exchange *call, const exchange *it)
+static void count_elements(bl_exchange *call, const exchange *it, int rank)
 {
     const MPI_Count all = (MPI_Count)(it->blocks.all / it->element);
     call->send.count = all;
-    call->receive.count = call->send.data == MPI_IN_PLACE ? all : (MPI_Count)bl_of_rank(call->receive.counts, it->comm->rank);
+    call->receive.count = call->send.data == MPI_IN_PLACE ? all : (MPI_Count)bl_of_rank(call->receive.counts, rank);
     call->receive.counts.entries = NULL;
+}
+
+/* What this rank finds out by itself: whether the call can be planned, and its blocks. It sends nothing, since the others
+ * may not even call where this rank is wrong. */
+static int is_planned_here(bl_exchange *call, exchange *it, int rank, int is_root)
+{
+    if (it->is_refused || !measure(it, is_root)) return 0;
+    if (!bl_is_reduction(call->collective)) return 1;
+    if (call->has_counts) count_elements(call, it, rank);
+    return !are_refused(it, is_root) && bl_may_combine(call->receive.type, call->op);
 }
 
 /* Whether the call can be planned; fills in its communicator's private side and the blocks. 0 also with *error set. */
 static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error)
 {
-    int rank, size, is_inter, planned = 0;
-    if (bl_inside || user == MPI_COMM_NULL) return 0;
-    if (bl_mpi.Comm_test_inter(user, &is_inter) != MPI_SUCCESS || is_inter) return 0;
+    int rank, size, planned = 0;
     if (bl_mpi.Comm_rank(user, &rank) != MPI_SUCCESS || bl_mpi.Comm_size(user, &size) != MPI_SUCCESS) return 0;
     if (call->root < 0 || call->root >= size) return 0;
     const int is_root = rank == call->root;
-    it->blocks.ranks = size;
-    /* This rank's error alone: the others may not even call, so nothing is sent before. */
-    if (bl_is_one_refused(call->collective, &call->send, &call->receive, rank, is_root)) return 0;
+    const bl_side counted = *measured_side(call, is_root);
     const int knows_root_alone = call->has_counts && (call->collective == BL_SCATTER || call->collective == BL_GATHER);
-    if (!knows_root_alone && !measure(it, is_root)) return 0;
+    it->blocks.ranks = size;
+    it->is_refused = are_refused(it, is_root);
+    if (!it->is_refused && bl_is_one_refused(call->collective, &call->send, &call->receive, rank, is_root)) return 0;
+    if (!knows_root_alone && !is_planned_here(call, it, rank, is_root)) return 0;
     *error = bl_comm_fault(user);
     if (*error == MPI_SUCCESS) *error = bl_comm_of(user, &it->comm);
     if (*error != MPI_SUCCESS || it->comm->session == NULL || it->comm->exchange_threshold == UINT64_MAX) return 0;
@@ -289,12 +303,11 @@ static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error
         return planned;
     }
     /* Again, since only now there is a place for the lengths. */
-    if (call->has_counts) measure(it, is_root);
-    if (call->has_counts && bl_is_reduction(call->collective)) count_elements(call, it);
-    return it->blocks.all >= it->comm->exchange_threshold && !are_refused(it, is_root);
+    if (call->has_counts) bl_measure_blocks(&counted, element_bytes(it, &counted), it->comm->block_sizes, &it->blocks);
+    return it->blocks.all >= it->comm->exchange_threshold;
 }
 
-static int by_plan(const exchange *it, int *handled)
+static int run_planned(const exchange *it, int *handled)
 {
     switch (it->call->collective) {
     case BL_SCATTER: return scatter(it, handled);
@@ -304,6 +317,14 @@ static int by_plan(const exchange *it, int *handled)
     case BL_ALLREDUCE: return reduce(it, handled);
     default: return allgather(it, handled);
     }
+}
+
+static int by_plan(const exchange *it, int *handled)
+{
+    const int error = run_planned(it, handled);
+    if (!it->is_refused) return error;
+    *handled = 0;
+    return MPI_SUCCESS;
 }
 
 static int move(const exchange *it, int *handled, bl_times **timed)
@@ -328,6 +349,12 @@ int bl_exchange_run(const bl_exchange *given, MPI_Comm user, int *handled, bl_ti
     int error = MPI_SUCCESS;
     *handled = 0;
     *timed = NULL;
+    if (bl_inside || user == MPI_COMM_NULL) return MPI_SUCCESS;
+    const bl_comm_kind kind = bl_kind_of_comm(user, &error);
+    if (kind != BL_INTRACOMM) {
+        *handled = kind == BL_NO_COMM;
+        return error;
+    }
     if (is_planned(&call, user, &it, &error)) {
         bl_inside = 1;
         error = move(&it, handled, timed);
@@ -338,6 +365,6 @@ int bl_exchange_run(const bl_exchange *given, MPI_Comm user, int *handled, bl_ti
     bl_keep_messages();
     /* The program's error handler may never return, so no Broadleaf operation is under way when it runs. */
     *handled = 1;
-    bl_mpi.Comm_call_errhandler(user, error);
+    bl_raise(user, error, call.name);
     return error;
 }

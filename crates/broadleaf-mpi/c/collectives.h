@@ -9,6 +9,7 @@
 /* The arguments, but for the communicator. */
 typedef struct {
     bl_collective collective;
+    const char *name; /* of the MPI's call */
     bl_side send, receive;
     int root;  /* 0 where the collective has none */
     MPI_Op op; /* of a reduction, whose sides have the same type; a reduce-scatter's count is that of a block */

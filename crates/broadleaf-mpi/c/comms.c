@@ -214,6 +214,15 @@ static int make(MPI_Comm user, bl_comm **made)
     return make_private(user, size, &found, made);
 }
 
+/* MPICH returns success once the program's handler has returned, and leaves the result as it was. */
+bl_comm_kind bl_kind_of_comm(MPI_Comm user, int *error)
+{
+    int is_inter = -1;
+    *error = bl_mpi.Comm_test_inter(user, &is_inter);
+    if (is_inter < 0) return BL_NO_COMM;
+    return is_inter ? BL_INTERCOMM : BL_INTRACOMM;
+}
+
 int bl_comm_of(MPI_Comm user, bl_comm **found)
 {
     int cached;

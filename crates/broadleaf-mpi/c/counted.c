@@ -186,7 +186,7 @@ static bl_exchange exchange_of(const planned_call *known, const word *words, MPI
 {
     const int is_large = known->is_large;
     int has_root = 0, after = 6; /* the root's argument, or the communicator's */
-    bl_exchange call = {.collective = known->collective};
+    bl_exchange call = {.collective = known->collective, .name = names[known - planned] + 1};
     switch (known->form) {
     case FORM_FROM_ROOT_BY_COUNTS:
         call.send = side_by_counts(words, is_large);

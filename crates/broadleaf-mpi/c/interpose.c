@@ -14,9 +14,12 @@
 #include "announced.h"
 #include "bound.h"
 #include "broadcast.h"
+#include "comms.h"
 #include "lifecycle.h"
 #include "message_size.h"
 #include "passed.h"
+#include "raised.h"
+#include "refused.h"
 #include "simulated.h"
 
 /* Arguments travel as machine words: under an MPI of another kind, whose handles are of another size, every call must
@@ -113,7 +116,7 @@ static int look_up_and_bcast_c(word data, word count, word type, word root, word
 static int finish(MPI_Comm comm, int error)
 {
     bl_inside = 0;
-    if (error != MPI_SUCCESS) bl_mpi.Comm_call_errhandler(comm, error);
+    if (error != MPI_SUCCESS) bl_raise(comm, error, "MPI_Bcast");
     return error;
 }
 
@@ -122,7 +125,7 @@ static inline MPI_Count element_bytes(MPI_Datatype type)
 {
     int size;
     MPI_Count large;
-    if (bl_mpi.Type_size(type, &size) != MPI_SUCCESS) return -1;
+    if (!bl_is_type(type) || bl_mpi.Type_size(type, &size) != MPI_SUCCESS) return -1;
     if (size >= 0) return size;
     return bl_mpi.Type_size_x(type, &large) == MPI_SUCCESS ? large : -1;
 }
@@ -201,10 +204,11 @@ static inline int catch(const bcast_words *words, MPI_Count count, const bcast_l
     /* The MPI's own internal calls, such as ROMIO's, are not the program's. */
     const way way = bl_is_inside_mpi(caller) ? WAY_MPI : way_of(&call, comm, &bytes);
     bl_times *timed = NULL;
+    int error, handled = 0;
+    if (way != WAY_MPI && bl_kind_of_comm(comm, &error) == BL_NO_COMM) return error;
     if (way == WAY_PLAN) {
-        int handled = 0;
         bl_inside = 1;
-        const int error = finish(comm, bl_broadcast(&call, bytes, comm, &handled, &timed));
+        error = finish(comm, bl_broadcast(&call, bytes, comm, &handled, &timed));
         if (handled) return error;
     } else if (way == WAY_TIMED)
         timed = bl_timed_while_disabled(&call, comm);

@@ -80,6 +80,8 @@ void bl_start(void)
         bl_pass_all(BL_PASSED_NOT_EVERYWHERE);
     else if (agreed->disabled)
         bl_pass_all(agreed->bad_value ? BL_PASSED_BAD_VALUE : BL_PASSED_DISABLED);
+    else if (bl_messages() == MPI_COMM_NULL)
+        bl_pass_all(BL_PASSED_ONE_RANK);
     else
         bl_plan_from(agreed->min_bytes, agreed->listed);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "contiguous.h"
+#include "refused.h"
 
 #define IS_ONE_OF(handle, list) is_one_of((handle), (list), sizeof(list) / sizeof *(list))
 
@@ -44,8 +45,7 @@ static int is_pair(MPI_Datatype type)
     return IS_ONE_OF(type, pairs);
 }
 
-/* Whether a plan may combine elements of the type by the operation, in any order. */
-static int is_planned(MPI_Datatype type, MPI_Op op)
+int bl_may_combine(MPI_Datatype type, MPI_Op op)
 {
     int commutes;
     if (type == MPI_DATATYPE_NULL || op == MPI_OP_NULL) return 0;
@@ -55,21 +55,20 @@ static int is_planned(MPI_Datatype type, MPI_Op op)
     if (op == MPI_BAND || op == MPI_BOR || op == MPI_BXOR) return is_integer(type) || type == MPI_BYTE;
     if (op == MPI_MAXLOC || op == MPI_MINLOC) return is_pair(type);
     if (op == MPI_REPLACE || op == MPI_NO_OP) return 0;
-    return bl_mpi.Op_commutative(op, &commutes) == MPI_SUCCESS && commutes;
+    return bl_is_op(op) && bl_mpi.Op_commutative(op, &commutes) == MPI_SUCCESS && commutes;
 }
 
-int bl_reduction_of(MPI_Datatype type, MPI_Op op, bl_reduction *reduction)
+int bl_reduction_of(MPI_Datatype type, bl_reduction *reduction)
 {
     MPI_Aint lower, extent, first, true_lower, true_extent;
     MPI_Count size;
     int in_place;
-    if (!is_planned(type, op)) return 0;
     if (bl_mpi.Type_size_x(type, &size) != MPI_SUCCESS || size <= 0) return 0;
     if (bl_mpi.Type_get_extent(type, &lower, &extent) != MPI_SUCCESS) return 0;
     if (bl_mpi.Type_get_true_extent(type, &true_lower, &true_extent) != MPI_SUCCESS) return 0;
     if (true_lower < 0 || true_lower + true_extent > extent) return 0;
-    /* Gaps are sent along: of such elements they are nearly all, and MPI_Reduce_local takes pieces of less than 2 GiB here. */
-    if (extent > INT_MAX) return 0;
+    /* Gaps are sent along. MPI_Reduce_local takes pieces of less than 2 GiB here. */
+    if (extent > INT_MAX || extent - size > size) return 0;
     reduction->element = (uint64_t)extent;
     reduction->last = (uint64_t)(true_lower + true_extent);
     reduction->is_dense = size == extent && bl_in_place(1, type, &first, &in_place) == MPI_SUCCESS && in_place;

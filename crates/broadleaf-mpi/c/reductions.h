@@ -13,9 +13,12 @@ typedef struct {
     int is_dense;     /* without gaps */
 } bl_reduction;
 
-/* Whether elements of the type may be combined in any order and cut apart between any two; the same on all ranks, which
- * MPI requires to pass the same type and operation. Else the MPI combines them, or refuses the operation: among these are
- * operations of the program's own that do not commute. */
-int bl_reduction_of(MPI_Datatype type, MPI_Op op, bl_reduction *reduction);
+/* Whether elements of the type lie so that they can be cut apart between any two and sent as they are: not where more
+ * than half of them is gaps. */
+int bl_reduction_of(MPI_Datatype type, bl_reduction *reduction);
+/* Whether they may be combined by the operation in any order. Else the MPI combines them, or refuses the operation: among
+ * these are operations of the program's own that do not commute. Both answers are the same on all ranks, which MPI requires
+ * to pass the same type and operation. */
+int bl_may_combine(MPI_Datatype type, MPI_Op op);
 
 #endif

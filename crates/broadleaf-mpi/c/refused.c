@@ -4,7 +4,24 @@
 
 #include <stddef.h>
 
-#include "agreed.h"
+/* A communicator of this rank alone, for one call, whose errors are only returned; 0: there is none. */
+static int make_self(MPI_Comm *self)
+{
+    if (bl_mpi.Comm_dup(MPI_COMM_SELF, self) != MPI_SUCCESS) return 0;
+    bl_mpi.Comm_set_errhandler(*self, MPI_ERRORS_RETURN);
+    return 1;
+}
+
+int bl_is_op(MPI_Op op)
+{
+    MPI_Comm self;
+    int from = 0, to = 0;
+    /* Without one, as if the operation were right: the other ranks may have one, and go on. */
+    if (!make_self(&self)) return 1;
+    const int error = bl_mpi.Allreduce(&from, &to, 0, MPI_INT, op, self);
+    bl_mpi.Comm_free(&self);
+    return error == MPI_SUCCESS;
+}
 
 int bl_is_refused(const void *data, MPI_Count count, MPI_Datatype type)
 {
@@ -55,8 +72,7 @@ static int refuses_one_memory(bl_collective collective)
 {
     MPI_Comm self;
     int value = 0;
-    if (bl_mpi.Comm_dup(MPI_COMM_SELF, &self) != MPI_SUCCESS) return 0;
-    bl_mpi.Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+    if (!make_self(&self)) return 0;
     const int error = one_memory(collective, &value, self);
     bl_mpi.Comm_free(&self);
     return error != MPI_SUCCESS;

@@ -2,10 +2,21 @@
 #ifndef BROADLEAF_REFUSED_H
 #define BROADLEAF_REFUSED_H
 
+#include "agreed.h"
 #include "blocks.h"
 #include "bound.h"
 #include "engine.h"
 
+/* Whether the MPI knows the datatype. Where it does not, MPICH's calls about a datatype alone end the program, because they
+ * belong to no communicator, whose error handler would be called. */
+static inline int bl_is_type(MPI_Datatype type)
+{
+    static const char element; /* not read; of no elements MPICH does not look at the type */
+    return !bl_messages_of_all.is_there ||
+           bl_mpi.Send(&element, 1, type, MPI_PROC_NULL, 0, bl_messages_of_all.comm) == MPI_SUCCESS;
+}
+/* Likewise for an operation, by a reduction of nothing. */
+int bl_is_op(MPI_Op op);
 /* Whether the MPI refuses a buffer, count or datatype to send from or receive into, MPI_IN_PLACE among them. */
 int bl_is_refused(const void *data, MPI_Count count, MPI_Datatype type);
 /* Whether it refuses the buffers of a collective on this rank. */

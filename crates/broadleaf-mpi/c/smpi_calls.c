@@ -23,16 +23,17 @@ static int serve(const bl_exchange *call, MPI_Comm comm, int *error, bl_times **
 }
 
 /* A call of that name: by a plan, or by SMPI's own, which a comparison times. */
-#define CALL(name, parameters, exchange, ...)                                                                        \
-    EXPORT int MPI_##name parameters                                                                                 \
+#define CALL(function, parameters, exchange, ...)                                                                    \
+    EXPORT int MPI_##function parameters                                                                             \
     {                                                                                                                \
-        const bl_exchange call = exchange;                                                                           \
+        bl_exchange call = exchange;                                                                                 \
         int error = MPI_SUCCESS;                                                                                     \
+        call.name = "MPI_" #function;                                                                                \
         bl_times *times;                                                                                             \
         uint64_t bytes;                                                                                              \
         if (serve(&call, comm, &error, &times, &bytes)) return error;                                                \
         const double start_s = bl_clock_s();                                                                         \
-        error = PMPI_##name(__VA_ARGS__);                                                                            \
+        error = PMPI_##function(__VA_ARGS__);                                                                        \
         if (times != NULL && error == MPI_SUCCESS)                                                                   \
             bl_times_native(times, call.collective, bytes, call.root, bl_clock_s() - start_s);                       \
         return error;                                                                                                \

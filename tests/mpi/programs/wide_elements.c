@@ -1,4 +1,6 @@
-/* A reduction of one number in an element of 3 GiB, nearly all of it a gap that no memory backs. */
+/* A reduction of one number in a wide element, nearly all of it a gap that no memory backs.
+ *
+ *   wide_elements MIB */
 #include "check.h"
 
 static void add(void *came, void *into, int *count, MPI_Datatype *type)
@@ -16,7 +18,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)3 << 30, &wide);
+    REQUIRE(argc == 2, "the element's MiB");
+    MPI_Type_create_resized(MPI_INT, 0, (MPI_Aint)atoi(argv[1]) << 20, &wide);
     MPI_Type_commit(&wide);
     MPI_Op_create(add, 1, &adding);
     rank += 1;
