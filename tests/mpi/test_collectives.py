@@ -258,6 +258,14 @@ def test_wrong_arguments_have_the_mpi_s_own_error_class(bench: Bench) -> None:
 def test_a_wrong_argument_at_one_rank_is_that_rank_s_error(bench: Bench, planner: str) -> None:
     run = bench.check(4, "wrong_on_one_rank", min_bytes="1", collectives="all", planner=planner)
     assert [line for line in run.reports if "internal error" in line] == []
+    assert run.stats is not None
+    assert run.stats["planned"] > 7
+
+
+def test_a_rank_that_receives_nothing_needs_no_buffer(bench: Bench) -> None:
+    run = bench.check(3, "nothing_to_receive", min_bytes="1", collectives="all")
+    assert run.stats is not None
+    assert run.stats["planned"] == 4
 
 
 @pytest.mark.parametrize("listed", ["", "all"])
@@ -276,7 +284,7 @@ def test_a_fatal_error_names_the_call(bench: Bench) -> None:
     assert bench.run(2, program, preloaded=False).returncode != 0
     run = bench.run(2, program, min_bytes="1", collectives="all")
     assert run.returncode != 0
-    assert "broadleaf: MPI_Gather failed at rank 0: " in run.stderr
+    assert "broadleaf: MPI_Gather failed at rank 0 of MPI_COMM_WORLD: " in run.stderr
 
 
 @pytest.mark.parametrize("checked", ["0", "1"])

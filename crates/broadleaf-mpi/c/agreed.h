@@ -21,12 +21,14 @@ void bl_agree_on_less(uint64_t min_bytes);
 const bl_config *bl_agreed_config(void);
 /* The caller's place among the ranks of its host in MPI_COMM_WORLD. */
 uint32_t bl_host_index(void);
-/* The duplicate of MPI_COMM_WORLD that carries all messages; MPI_COMM_NULL where nothing is planned. */
+/* The duplicate of MPI_COMM_WORLD that carries all messages; there is none in a world of one rank, or where Broadleaf is
+ * disabled and neither statistics nor a trace are wanted. */
 typedef struct {
     int is_there;
     MPI_Comm comm;
 } bl_message_comm;
 extern bl_message_comm bl_messages_of_all;
+/* MPI_COMM_NULL: there is none. */
 static inline MPI_Comm bl_messages(void)
 {
     return bl_messages_of_all.is_there ? bl_messages_of_all.comm : MPI_COMM_NULL;

@@ -15,7 +15,7 @@
 #define BL_CAUGHT_CALLS(X)                                                                                            \
     X(Allgather) X(Allreduce) X(Bcast) X(Gather) X(Gatherv) X(Reduce) X(Reduce_scatter_block) X(Scatter)
 #define BL_CALLS(X)                                                                                                  \
-    X(Abort) X(Cancel) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_delete_attr) X(Comm_dup) X(Comm_free)    \
+    X(Abort) X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_delete_attr) X(Comm_dup) X(Comm_free)    \
     X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_name) X(Comm_get_parent) X(Comm_group)    \
     X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Errhandler_free)          \
     X(Error_class) X(Error_string) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x) X(Get_processor_name) X(Group_free)       \

@@ -30,6 +30,7 @@ EXPORT int broadleaf_scatter(const void *sendbuf, int sendcount, MPI_Datatype se
 {
     const bl_exchange call = {
         .collective = BL_SCATTER,
+        .name = "broadleaf_scatter",
         .send = {(void *)sendbuf, sendcount, sendtype},
         .receive = {recvbuf, recvcount, recvtype},
         .root = root,
@@ -44,6 +45,7 @@ EXPORT int broadleaf_allgather(const void *sendbuf, int sendcount, MPI_Datatype 
 {
     const bl_exchange call = {
         .collective = BL_ALLGATHER,
+        .name = "broadleaf_allgather",
         .send = {(void *)sendbuf, sendcount, sendtype},
         .receive = {recvbuf, recvcount, recvtype},
     };

@@ -25,8 +25,8 @@ typedef struct {
     bl_blocks blocks; /* reductions have one, except the reduce-scatter */
     uint64_t element; /* bytes of an element; segments end between elements */
     bl_reduction reduction;
-    /* This rank's arguments, by the MPI. It takes its part in a call whose blocks the root has told it, for the others,
-     * and then the MPI reports its error. */
+    /* The MPI refuses this rank's arguments. Where the root has broadcast the lengths of the blocks, this rank takes its
+     * part for the others first, and then the MPI reports the error. */
     int is_refused;
 } exchange;
 
@@ -198,7 +198,6 @@ static const bl_side *measured_side(const bl_exchange *call, int is_root)
     }
 }
 
-/* The call then goes to the MPI without the others. */
 static int are_refused(const exchange *it, int is_root)
 {
     const bl_exchange *call = it->call;
@@ -217,7 +216,7 @@ static uint64_t element_bytes(const exchange *it, const bl_side *side)
 {
     MPI_Count size;
     if (bl_is_reduction(it->call->collective)) return it->element;
-    if (side->type == MPI_DATATYPE_NULL || bl_mpi.Type_size_x(side->type, &size) != MPI_SUCCESS || size < 0) return 0;
+    if (!bl_is_type(side->type) || bl_mpi.Type_size_x(side->type, &size) != MPI_SUCCESS || size < 0) return 0;
     return (uint64_t)size;
 }
 
@@ -277,8 +276,11 @@ static int is_planned_here(bl_exchange *call, exchange *it, int rank, int is_roo
 {
     if (it->is_refused || !measure(it, is_root)) return 0;
     if (!bl_is_reduction(call->collective)) return 1;
-    if (call->has_counts) count_elements(call, it, rank);
-    return !are_refused(it, is_root) && bl_may_combine(call->receive.type, call->op);
+    if (call->has_counts) {
+        count_elements(call, it, rank);
+        if (are_refused(it, is_root)) return 0;
+    }
+    return bl_may_combine(call->receive.type, call->op);
 }
 
 /* Whether the call can be planned; fills in its communicator's private side and the blocks. 0 also with *error set. */
@@ -291,7 +293,9 @@ static int is_planned(bl_exchange *call, MPI_Comm user, exchange *it, int *error
     const bl_side counted = *measured_side(call, is_root);
     const int knows_root_alone = call->has_counts && (call->collective == BL_SCATTER || call->collective == BL_GATHER);
     it->blocks.ranks = size;
-    it->is_refused = are_refused(it, is_root);
+    /* In a reduction by counts, only `measure` shows how much this rank receives. */
+    const int is_counted_later = call->has_counts && bl_is_reduction(call->collective);
+    it->is_refused = !is_counted_later && are_refused(it, is_root);
     if (!it->is_refused && bl_is_one_refused(call->collective, &call->send, &call->receive, rank, is_root)) return 0;
     if (!knows_root_alone && !is_planned_here(call, it, rank, is_root)) return 0;
     *error = bl_comm_fault(user);
@@ -323,6 +327,7 @@ static int by_plan(const exchange *it, int *handled)
 {
     const int error = run_planned(it, handled);
     if (!it->is_refused) return error;
+    if (error != MPI_SUCCESS) bl_keep_messages();
     *handled = 0;
     return MPI_SUCCESS;
 }

@@ -22,7 +22,7 @@ typedef struct bl_comm {
 
 int bl_comms_start(void);
 void bl_comms_finish(void);
-/* At BL_NO_COMM the program's error handler has been called, and its call ends with *error. */
+/* At BL_NO_COMM the program's error handler has been called, and the program's call returns *error. */
 typedef enum { BL_NO_COMM = -1, BL_INTRACOMM = 0, BL_INTERCOMM = 1 } bl_comm_kind;
 bl_comm_kind bl_kind_of_comm(MPI_Comm user, int *error);
 /* Collective over a communicator's ranks at its first call. */

@@ -1,7 +1,8 @@
-/* A fatal handler's message names the call that reached it, which is not the program's. So one line comes before. */
+/* A fatal handler's message names MPI_Comm_call_errhandler, which the program has not called. So one line comes before. */
 #include "raised.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static int is_fatal(MPI_Comm comm)
 {
@@ -17,7 +18,9 @@ void bl_raise(MPI_Comm comm, int error, const char *call)
     char text[MPI_MAX_ERROR_STRING + 1] = {0};
     int rank, length;
     if (is_fatal(comm) && bl_mpi.Comm_rank(MPI_COMM_WORLD, &rank) == MPI_SUCCESS &&
-        bl_mpi.Error_string(error, text, &length) == MPI_SUCCESS)
-        fprintf(stderr, "broadleaf: %s failed at rank %d: %s\n", call, rank, text);
+        bl_mpi.Error_string(error, text, &length) == MPI_SUCCESS) {
+        text[strcspn(text, "\n")] = '\0'; /* MPICH's may go on with its call stack */
+        fprintf(stderr, "broadleaf: %s failed at rank %d of MPI_COMM_WORLD: %s\n", call, rank, text);
+    }
     bl_mpi.Comm_call_errhandler(comm, error);
 }

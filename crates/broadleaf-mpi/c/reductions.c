@@ -63,6 +63,7 @@ int bl_reduction_of(MPI_Datatype type, bl_reduction *reduction)
     MPI_Aint lower, extent, first, true_lower, true_extent;
     MPI_Count size;
     int in_place;
+    if (!bl_is_type(type)) return 0;
     if (bl_mpi.Type_size_x(type, &size) != MPI_SUCCESS || size <= 0) return 0;
     if (bl_mpi.Type_get_extent(type, &lower, &extent) != MPI_SUCCESS) return 0;
     if (bl_mpi.Type_get_true_extent(type, &true_lower, &true_extent) != MPI_SUCCESS) return 0;

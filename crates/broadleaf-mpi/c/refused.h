@@ -11,11 +11,11 @@
  * belong to no communicator, whose error handler would be called. */
 static inline int bl_is_type(MPI_Datatype type)
 {
-    static const char element; /* not read; of no elements MPICH does not look at the type */
+    static const char element; /* not read; with a count of 0 MPICH would not look at the type */
     return !bl_messages_of_all.is_there ||
            bl_mpi.Send(&element, 1, type, MPI_PROC_NULL, 0, bl_messages_of_all.comm) == MPI_SUCCESS;
 }
-/* Likewise for an operation, by a reduction of nothing. */
+/* Likewise for an operation, by a reduction of no elements at its first use. */
 int bl_is_op(MPI_Op op);
 /* Whether the MPI refuses a buffer, count or datatype to send from or receive into, MPI_IN_PLACE among them. */
 int bl_is_refused(const void *data, MPI_Count count, MPI_Datatype type);

@@ -13,7 +13,7 @@ const MOST_NAMED: usize = 3;
 /// The least calls of one kind on either side for an interval, the first included.
 const LEAST_CALLS: u32 = 5;
 
-/// All broadcasts that rank 0 saw.
+/// All calls that rank 0 saw.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calls {
     pub planned: u64,
@@ -31,6 +31,16 @@ fn mean(samples: &[f64]) -> f64 {
 fn native_calls(row: &Value) -> u64 {
     let passed = |reason: &str| row["passed_through"][reason].as_u64().unwrap_or(0);
     [COMPARED, "observed", "disabled"].into_iter().map(passed).sum()
+}
+
+/// What the calls of the rows are, in words.
+fn noun(rows: &[Value]) -> &'static str {
+    let is_broadcast = |row: &Value| row["collective"].as_str().is_none_or(|name| name == "bcast");
+    if rows.iter().all(is_broadcast) {
+        "broadcasts"
+    } else {
+        "collectives"
+    }
 }
 
 /// Puts `speedup` into a row with samples of both sides: null where they are too few.
@@ -75,6 +85,7 @@ pub fn of_comparison(calls: Calls, rows: &[Value]) -> Value {
     let mut summary = slower_kinds(&kinds);
     summary.push(compared_in_words(
         calls,
+        noun(rows),
         native_calls,
         compared_calls,
         total.map(|total| (total, native_s, saved_s)),
@@ -107,9 +118,15 @@ fn slower_kinds(kinds: &[Compared]) -> Vec<String> {
 }
 
 /// `total`: the speedup, the time of all compared calls when native, and the time that plans save, s.
-fn compared_in_words(calls: Calls, native: u64, compared: u64, total: Option<(Speedup, f64, f64)>) -> String {
+fn compared_in_words(
+    calls: Calls,
+    noun: &str,
+    native: u64,
+    compared: u64,
+    total: Option<(Speedup, f64, f64)>,
+) -> String {
     let Calls { planned, all } = calls;
-    let start = format!("{planned} of {all} broadcasts planned, {native} native for comparison");
+    let start = format!("{planned} of {all} {noun} planned, {native} native for comparison");
     let Some((speedup, native_s, saved_s)) = total else {
         let reason = if planned == 0 {
             "without a planned one nobody knows which are faster".to_string()
@@ -164,7 +181,7 @@ pub fn of_observation(calls: Calls, rows: &[Value], has_platform: Option<bool>) 
         .collect();
     let (native_of_s, plans_s) = predicted.iter().fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
     let Calls { planned, all } = calls;
-    let start = format!("{planned} of {all} broadcasts planned");
+    let start = format!("{planned} of {all} {} planned", noun(rows));
     let line = if timed.is_empty() {
         format!("{start}, none timed: it takes two of a kind")
     } else {
@@ -258,7 +275,7 @@ mod tests {
             gain["summary"],
             json!([
                 "scatter on MPI_COMM_WORLD of 4 ranks, root 0, 70000 bytes: planned ones 2.00 ± 0.00 × slower",
-                "15 of 32 broadcasts planned, 15 native for comparison: planned ones 2.58 ± 0.00 × faster; \
+                "15 of 32 collectives planned, 15 native for comparison: planned ones 2.58 ± 0.00 × faster; \
                  planning all 30 compared ones would save about 38 s of 62 s",
             ])
         );
@@ -295,7 +312,7 @@ mod tests {
         let said = |rows: &[Value], has_platform| {
             last_line(&of_observation(calls, rows, Some(has_platform))).to_string()
         };
-        let start = "0 of 25 broadcasts planned, ";
+        let start = "0 of 25 collectives planned, ";
         assert_eq!(
             said(&[observed.clone()], true),
             format!("{start}10 timed: 30 s in them; plans are predicted to save at most 15 s of 30 s (2.0 × faster)")
@@ -304,6 +321,6 @@ mod tests {
         assert!(said(&[observed.clone()], false).contains("without a platform nothing is predicted"));
         observed["predicted_s"] = json!(6.0);
         assert!(said(&[observed], true).ends_with("add 30 s to 30 s (2.0 × slower)"));
-        assert_eq!(said(&[], true), format!("{start}none timed: it takes two of a kind"));
+        assert_eq!(said(&[], true), "0 of 25 broadcasts planned, none timed: it takes two of a kind");
     }
 }
