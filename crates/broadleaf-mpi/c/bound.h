@@ -15,16 +15,16 @@
 #define BL_CAUGHT_CALLS(X)                                                                                            \
     X(Allgather) X(Allreduce) X(Bcast) X(Gather) X(Gatherv) X(Reduce) X(Reduce_scatter_block) X(Scatter)
 #define BL_CALLS(X)                                                                                                  \
-    X(Abort) X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_delete_attr) X(Comm_dup) X(Comm_free)    \
-    X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_name) X(Comm_get_parent) X(Comm_group)    \
-    X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter) X(Errhandler_free)          \
-    X(Error_class) X(Error_string) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x) X(Get_processor_name) X(Group_free)       \
-    X(Group_size) X(Group_translate_ranks) X(Initialized) X(Iprobe) X(Irecv) X(Isend) X(Issend) X(Lookup_name)       \
-    X(Op_commutative) X(Pack) X(Publish_name) X(Recv) X(Reduce_local)                                      \
-    X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit)                                 \
-    X(Type_contiguous) X(Type_create_hindexed) X(Type_create_keyval) X(Type_create_struct) X(Type_free)              \
-    X(Type_free_keyval) X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent)                \
-    X(Type_get_true_extent) X(Type_set_attr) X(Type_size) X(Type_size_x) X(Unpack) X(Wait) X(Waitany) X(Wtime)
+    X(Abort) X(Cancel) X(Comm_call_errhandler) X(Comm_create) X(Comm_create_keyval) X(Comm_delete_attr) X(Comm_dup)  \
+    X(Comm_free) X(Comm_free_keyval) X(Comm_get_attr) X(Comm_get_errhandler) X(Comm_get_name) X(Comm_get_parent)     \
+    X(Comm_group) X(Comm_rank) X(Comm_set_attr) X(Comm_set_errhandler) X(Comm_size) X(Comm_test_inter)               \
+    X(Errhandler_free) X(Error_class) X(Error_string) X(Finalize) X(Finalized) X(Get_count) X(Get_elements_x)        \
+    X(Get_processor_name) X(Group_free) X(Group_size) X(Group_translate_ranks) X(Initialized) X(Iprobe) X(Irecv)     \
+    X(Isend) X(Issend) X(Lookup_name) X(Op_commutative) X(Pack) X(Publish_name) X(Recv) X(Reduce_local)              \
+    X(Request_free) X(Send) X(Sendrecv) X(Test_cancelled) X(Testsome) X(Type_commit) X(Type_contiguous)              \
+    X(Type_create_hindexed) X(Type_create_keyval) X(Type_create_struct) X(Type_free) X(Type_free_keyval)             \
+    X(Type_get_attr) X(Type_get_contents) X(Type_get_envelope) X(Type_get_extent) X(Type_get_true_extent)            \
+    X(Type_set_attr) X(Type_size) X(Type_size_x) X(Unpack) X(Wait) X(Waitany) X(Wtime)
 
 /* Null where the MPI is older than the header that this was compiled with. */
 #ifdef BROADLEAF_HAVE_BCAST_C
@@ -48,7 +48,8 @@
     X(ompi_mpi_unsigned_long_long) X(ompi_mpi_int32_t) X(ompi_mpi_integer) X(ompi_mpi_real) X(ompi_mpi_dblprec)   \
     X(ompi_mpi_op_max) X(ompi_mpi_op_min) X(ompi_mpi_op_sum) X(ompi_mpi_op_prod)              \
     X(ompi_mpi_op_lor) X(ompi_mpi_op_bor) X(ompi_mpi_op_lxor) X(ompi_mpi_op_bxor)                                 \
-    X(ompi_mpi_errhandler_null) X(ompi_mpi_errors_are_fatal) X(ompi_mpi_errors_return) X(ompi_mpi_info_null) X(ompi_mpi_op_band)               \
+    X(ompi_mpi_errhandler_null) X(ompi_mpi_errors_are_fatal) X(ompi_mpi_errors_return)                       \
+    X(ompi_mpi_info_null) X(ompi_mpi_op_band)                                                                     \
     X(ompi_mpi_op_land) X(ompi_request_null) X(ompi_mpi_op_maxloc) X(ompi_mpi_op_minloc) X(ompi_mpi_op_replace) X(ompi_mpi_op_no_op)        \
     X(ompi_mpi_op_null) X(ompi_mpi_int8_t) X(ompi_mpi_uint8_t) X(ompi_mpi_int16_t) X(ompi_mpi_uint16_t)          \
     X(ompi_mpi_signed_char) X(ompi_mpi_c_bool) X(ompi_mpi_c_float_complex) X(ompi_mpi_c_double_complex)           \

@@ -30,6 +30,7 @@ static inline int bl_is_type(MPI_Datatype type)
     return bl_is_surely_type(type) || !bl_messages_of_all.is_there ||
            bl_mpi.Send(&element, 1, type, MPI_PROC_NULL, 0, bl_messages_of_all.comm) == MPI_SUCCESS;
 }
+
 /* Likewise for an operation, by a reduction of no elements at its first use. */
 int bl_is_op(MPI_Op op);
 /* Whether the MPI refuses a buffer, count or datatype to send from or receive into, MPI_IN_PLACE among them. */
